@@ -1,0 +1,1 @@
+"""The learner: tasks, networks, PPO and the client. Imports `protos` only."""
