@@ -1,0 +1,1 @@
+"""The guidance broker: one address in front of every source of guidance."""

@@ -1,0 +1,1 @@
+"""One call to one source, layer by layer. Each layer takes `inner` and is itself a Provider."""

@@ -1,0 +1,1 @@
+"""The sources of guidance, one a file behind one interface."""

@@ -1,0 +1,70 @@
+"""What every source of guidance is to the rest of the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from broker.outcomes import AttemptOutcome
+from protos.types import Guidance, ProviderInfo, ProviderState, Query, ValidWhile
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call used. ``price_usd``, when a source states it, settles the call, not the list price."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    price_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guided:
+    """One reply for the B rows of a query. ``guidance`` is given exactly when ``outcome`` is OK."""
+
+    outcome: AttemptOutcome
+    guidance: Guidance | None = None
+    confidence: Sequence[float] = ()
+    usage: Usage | None = None
+    queue_us: int = 0
+    provider_us: int = 0
+    valid_while: ValidWhile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Who a call is for and how long it may take; ``deadline`` is absolute on the broker's clock, seconds."""
+
+    tenant: str
+    task: str
+    deadline: float
+
+
+class ProviderError(Exception):
+    """A call that did not complete. ``outcome`` says how; the text stays inside the process."""
+
+    def __init__(self, outcome: AttemptOutcome, message: str = "", retry_after_ms: int | None = None) -> None:
+        super().__init__(message or outcome.value)
+        self.outcome = outcome
+        self.retry_after_ms = retry_after_ms
+
+
+class Provider(Protocol):
+    """A source of guidance. Layers of the call path wrap one and are one themselves.
+
+    ``guide`` is given validated rows and returns what the source said, or raises :class:`ProviderError`;
+    being cancelled must free whatever the call held.
+    """
+
+    @property
+    def info(self) -> ProviderInfo: ...
+
+    @property
+    def state(self) -> ProviderState: ...
+
+    async def start(self) -> None: ...
+
+    async def guide(self, query: Query, call: Call) -> Guided: ...
+
+    async def close(self) -> None: ...
