@@ -63,6 +63,10 @@ class Decision:
     def asks(self) -> NDArray[np.bool_]:
         return self.choice != ALONE
 
+    def without(self, rows: NDArray[np.bool_]) -> Decision:
+        """The same decision with the True rows left alone."""
+        return Decision(np.where(rows, ALONE, self.choice), np.where(rows, 0, self.hold_steps), self.providers)
+
     @staticmethod
     def alone(rows: int) -> Decision:
         return Decision(np.full(rows, ALONE, np.int64), np.zeros(rows, np.int64))

@@ -11,9 +11,9 @@ class Accounts(Protocol):
     def reserve(self, tenant: str, provider_id: str, amount_usd: float, ttl_s: float) -> int:
         """Set an amount aside and return the reservation's id.
 
-        A reservation whose end is never told settles at what is left of its estimate once ``ttl_s`` is over or
-        the broker starts again. Raises :class:`broker.errors.OverBudget` when the tenant's budget does not
-        cover it, :class:`broker.errors.Unavailable` when the ledger cannot be written.
+        A reservation whose end is never told settles at what is left of its estimate once ``ttl_s`` is over
+        or the broker starts again. Raises :class:`broker.errors.OverBudget` when the tenant's budget does
+        not cover it, :class:`broker.errors.Unavailable` when the ledger cannot be written.
         """
         ...
 
@@ -22,7 +22,7 @@ class Accounts(Protocol):
         ...
 
     def settle(self, reservation: int, amount_usd: float) -> None:
-        """Charge the last part, release the rest and close. A second settle of the same id changes nothing."""
+        """Charge the last part, release the rest, close. A second settle of the same id changes nothing."""
         ...
 
     def saved(self, tenant: str, provider_id: str, amount_usd: float, count: int) -> None:

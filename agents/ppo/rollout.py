@@ -80,7 +80,7 @@ class Rollout:
             own = self.networks.mean(seen)
             own += std * self.noise.standard_normal(own.shape, dtype=np.float32)
             context = self._context(seen, own)
-            decision = self.query.decide(context)
+            decision = self._decide(context)
             executed = self._guided(columns, t, context, decision) if self.guide is not None else own
             outcome = self.env.step(executed)
             self._write(columns, t, seen, own, executed, decision, outcome)
@@ -97,6 +97,12 @@ class Rollout:
         return StepContext(
             self.step, self.lanes, self.observation, own, self.episode_step, runway, values
         )
+
+    def _decide(self, context: StepContext) -> Decision:
+        """A foreign environment's reset step ignores its action: nothing is asked or charged for it."""
+        decision = self.query.decide(context)
+        resetting = self.env.reset_step_next
+        return decision.without(resetting) if resetting.any() else decision
 
     def _guided(self, columns: Columns, t: int, context: StepContext, decision: Decision) -> Float:
         """Send the asks, take what has arrived, and return the actions to execute."""
