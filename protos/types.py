@@ -20,6 +20,13 @@ Tensors = Mapping[str, np.ndarray]
 """Named tensors, each ``[B, ...]`` and raw: as the environment gave them, never normalised."""
 
 NO_TENSORS: Tensors = MappingProxyType({})
+
+
+def _no_tensors() -> Tensors:
+    """The default of dataclass fields: before Python 3.12 a mapping proxy itself may not be one."""
+    return NO_TENSORS
+
+
 PROTOCOL_VERSION = 1
 
 
@@ -209,7 +216,7 @@ class Goal:
 
     goal_id: str = ""
     text: str = ""
-    tensors: Tensors = NO_TENSORS
+    tensors: Tensors = field(default_factory=_no_tensors)
 
 
 NO_GOAL = Goal()
@@ -262,8 +269,8 @@ class Query:
     steps: Sequence[int]
     observations: Tensors
     lane_generations: Sequence[int] = ()
-    context: Tensors = NO_TENSORS
-    history: Tensors = NO_TENSORS
+    context: Tensors = field(default_factory=_no_tensors)
+    history: Tensors = field(default_factory=_no_tensors)
     sim_state: SimState | None = None
     prefix: Sequence[Prefix] = ()
     expected_delay_steps: Sequence[int] = ()
