@@ -88,7 +88,7 @@ class ManualClock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scripted:
-    """One scripted reply, after ``latency_s``. ``guidance`` None with OK: ``actions`` repeated for every row."""
+    """One reply, after ``latency_s``. Without ``guidance`` an OK one repeats ``actions`` for every row."""
 
     outcome: AttemptOutcome = AttemptOutcome.OK
     latency_s: float = 0.0
@@ -108,7 +108,9 @@ class Scripted:
             raise ProviderError(self.outcome, "scripted", self.retry_after_ms)
         if not self.outcome.usable:
             return Guided(self.outcome, usage=self.usage)
-        guidance = self.guidance or ActionAdvice(np.tile(np.asarray(self.actions, np.float32), (query.rows, 1)))
+        guidance = self.guidance or ActionAdvice(
+            np.tile(np.asarray(self.actions, np.float32), (query.rows, 1))
+        )
         return Guided(self.outcome, guidance, self.confidence, self.usage)
 
 
