@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +69,7 @@ class Rollout:
         self.lanes = np.arange(lanes)
         self.episode_step = np.zeros(lanes, np.int64)
         self.step = 0
+        self.env_seconds = 0.0
         self._no_runway = np.zeros(lanes, np.int64)
 
     def collect(self, columns: Columns) -> Finished:
@@ -82,7 +84,9 @@ class Rollout:
             context = self._context(seen, own)
             decision = self._decide(context)
             executed = self._guided(columns, t, context, decision) if self.guide is not None else own
+            started = time.perf_counter()
             outcome = self.env.step(executed)
+            self.env_seconds += time.perf_counter() - started
             self._write(columns, t, seen, own, executed, decision, outcome)
             if self.guide is not None:
                 columns.r_guidance[t] = self.guide.after_step(context, outcome)
