@@ -29,7 +29,7 @@ from protos.types import (
 )
 
 Rule = Callable[[Tensors], np.ndarray]
-"""Named observations ``[B, ...]`` in, actions ``[B, A]`` out; called on the event loop, so it must be quick."""
+"""Named observations ``[B, ...]`` in, actions ``[B, A]`` out; called on the event loop: be quick."""
 
 _ENTRY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 

@@ -1,7 +1,8 @@
 """Hand-written rules for the shipped tasks, vectorised over rows.
 
 They are simple on purpose and poor next to a trained policy: a free source that is sometimes better than
-nothing. Every one reads the raw ``observation`` ``[B, O]`` of the stock Gymnasium v5 environment (index tables there).
+nothing. Every one reads the raw ``observation`` ``[B, O]`` of the stock Gymnasium v5 environment, whose
+documentation has the table of columns.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ def hopper(observations: Tensors) -> np.ndarray:
     """
     x = observations["observation"]
     stance: np.ndarray = _towards(x, (2, 3, 4), (8, 9, 10), (-0.1, -0.2, 0.1), 1.5, 0.1)
-    return stance + x[:, 1:2] * _HOPPER_TILT
+    stance += x[:, 1:2] * _HOPPER_TILT
+    return stance
 
 
 _HOPPER_TILT = np.array([1.0, 0.0, -1.0])
