@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from broker.clock import Clock
+from broker.config import ProviderSettings
 from broker.providers.interface import Provider
 from broker.task_folder import TaskFolder
-from protos.types import Price
 
 
 class SetupError(ValueError):
@@ -24,34 +21,22 @@ class SetupError(ValueError):
         self.message = message
 
 
-class Settings(BaseModel):
-    """A kind's own settings: strict, closed and frozen, as the whole configuration is."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
 @dataclass(frozen=True, slots=True)
 class Making:
-    """What the configuration says of every source, whatever its kind.
+    """What a source is made from beside its own settings.
 
-    ``tasks`` are the folders of the tasks it serves, ``sources`` those made before it (a simulated one wraps
-    one of them), ``directory`` is where relative paths start.
+    ``tasks`` are the folders of the tasks it serves, by task name; ``sources`` are those made before it, by id (a
+    simulated one wraps one of them: see ``ProviderSettings.references``).
     """
 
-    provider_id: str
     clock: Clock
-    price: Price = field(default_factory=Price)
-    timeout_ms: int = 5000
-    max_concurrency: int = 0
     tasks: Mapping[str, TaskFolder] = field(default_factory=dict)
     sources: Mapping[str, Provider] = field(default_factory=dict)
-    directory: Path = Path()
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``make`` raises :class:`SetupError`; it may read files but opens no connection and starts no thread."""
+    """``make(settings, making)`` raises :class:`SetupError`; it opens no connection and starts no thread."""
 
-    settings: type[Settings]
+    settings: type[ProviderSettings]
     make: Callable[[Any, Making], Provider]
-    in_process: bool  # answers without leaving the process: by default neither cached nor coalesced

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from broker.config import ProviderSettings
 from broker.providers.making import Kind
 from broker.providers.rules import RulesSettings, make_rules
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        "rules": Kind(RulesSettings, make_rules, in_process=True),
+        "rules": Kind(RulesSettings, make_rules),
     }
 )
+
+PROVIDER_SETTINGS: Mapping[str, type[ProviderSettings]] = MappingProxyType(
+    {name: kind.settings for name, kind in KINDS.items()}
+)
+"""Which model reads which ``[[providers]]`` table; handed to :func:`broker.config.load`."""

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from broker.config import ProviderSettings
 from broker.outcomes import AttemptOutcome
 from broker.providers.interface import Call, Guided, ProviderError
-from broker.providers.making import Making, Settings, SetupError
+from broker.providers.making import Making, SetupError
 from broker.providers.shipped_rules import SHIPPED_RULES
 from broker.task_folder import TaskFolder
 from protos.types import (
@@ -34,7 +35,7 @@ Rule = Callable[[Tensors], np.ndarray]
 _ENTRY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
-class RulesSettings(Settings):
+class RulesSettings(ProviderSettings):
     """``rule``: a shipped rule's name or ``module:function``; empty: the shipped rule of each task."""
 
     rule: str = ""
@@ -81,15 +82,15 @@ def make_rules(settings: RulesSettings, making: Making) -> RulesProvider:
     folders = list(making.tasks.values())
     alone = folders[0] if len(folders) == 1 else None
     info = ProviderInfo(
-        provider_id=making.provider_id,
+        provider_id=settings.id,
         kind=ProviderKind.RULES,
         guidance_kinds=frozenset({GuidanceKind.ACTION}),
-        price=making.price,
+        price=settings.price.price(),
         tasks=tuple(making.tasks),
         observations=alone.observations if alone else (),
         action=alone.action if alone else None,
-        timeout_ms=making.timeout_ms,
-        max_concurrency=making.max_concurrency,
+        timeout_ms=settings.timeout_ms,
+        max_concurrency=settings.max_concurrency,
         leasable=True,
     )
     return RulesProvider(info, rules, making.tasks)
