@@ -1,7 +1,7 @@
-"""Running statistics that scale observations and rewards. Pure numpy, float64, saved and restored bit for bit.
+"""Running statistics that scale observations and rewards: numpy, float64, saved and restored bit for bit.
 
-Nothing here updates by itself: `update` is called by the learner, `normalise` and `scale` only read. Frozen statistics
-refuse an update, so that an evaluation cannot move them unseen.
+Nothing here updates by itself: `update` is called by the learner, `normalise` and `scale` only read. Frozen
+statistics refuse an update, so that an evaluation cannot move them unseen.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ EPSILON = 1e-8  # added to the variance, so that a component that never moves ma
 
 
 class RunningNorm:
-    """Mean and variance of everything seen, and `normalise`: (x - mean) / sqrt(var + 1e-8), clipped to +-`clip`.
+    """Mean and variance of everything seen; `normalise` gives (x - mean) / sqrt(var + 1e-8) within +-`clip`.
 
     Batches are merged by the parallel form of Welford's update: with delta = mean_b - mean and n = n_a + n_b,
-    mean += delta n_b / n, M2 += M2_b + delta^2 n_a n_b / n, var = M2 / n (Chan, Golub, LeVeque 1983, eq. 2.1).
+    mean += delta n_b / n, M2 += M2_b + delta^2 n_a n_b / n, var = M2 / n (Chan, Golub and LeVeque 1983).
     Before the first update mean is 0 and var 1.
 
     >>> norm = RunningNorm((1,))
@@ -46,7 +46,7 @@ class RunningNorm:
         return self._m2 / self.count if self.count else np.ones(self.shape)
 
     def update(self, batch: ArrayLike) -> None:
-        """Merge `batch` [..., *shape]. RuntimeError when frozen, ValueError on a wrong shape or a non-finite value."""
+        """Merge `batch` [..., *shape]. Frozen: RuntimeError; wrong shape or non-finite value: ValueError."""
         if self.frozen:
             raise RuntimeError("the statistics are frozen: evaluation must not update them")
         rows = self._rows(batch)
@@ -78,7 +78,7 @@ class RunningNorm:
         return {"mean": self.mean.copy(), "m2": self._m2.copy(), **counters}
 
     def load_state_dict(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore `state_dict()`. A missing entry is a KeyError, a wrong shape a ValueError; nothing changes then."""
+        """Restore `state_dict()`. Missing entry: KeyError; wrong shape: ValueError; nothing changes then."""
         mean, m2 = (np.array(state[key], dtype=np.float64) for key in ("mean", "m2"))
         count, version = int(state["count"]), int(state["version"])
         if mean.shape != self.shape or m2.shape != self.shape:
@@ -101,7 +101,7 @@ class RunningNorm:
 class ReturnScaler:
     """Rewards divided by the standard deviation of the running discounted return, clipped to +-`clip`.
 
-    Per environment i: G_i <- gamma G_i + r_i, then G_i <- 0 where the episode ended (terminated or truncated);
+    Per environment i: G_i <- gamma G_i + r_i, then G_i <- 0 where the episode ended, either way;
     reward / sqrt(var(G) + 1e-8). The mean is not subtracted: that would change what is optimal.
     `gamma` is the learner's own (Engstrom et al. 2020, appendix A).
 
@@ -126,13 +126,14 @@ class ReturnScaler:
         return float(np.sqrt(self.norm.var + EPSILON))
 
     def update(self, reward: ArrayLike, done: ArrayLike, valid: ArrayLike | None = None) -> None:
-        """One vector step: `reward` [N], `done` [N]; rows where `valid` [N] is false (reset steps) are left out."""
+        """One vector step: `reward` [N], `done` [N]; rows where `valid` [N] is false are left out."""
         rows = np.ones(len(self.accumulated), np.bool_) if valid is None else np.asarray(valid, np.bool_)
         if self.norm.frozen:
             raise RuntimeError("the statistics are frozen: evaluation must not update them")
         discounted = self.gamma * self.accumulated + np.asarray(reward, dtype=np.float64)
         self.norm.update(discounted[rows])
-        self.accumulated = np.where(np.asarray(done, np.bool_), 0.0, np.where(rows, discounted, self.accumulated))
+        running = np.where(rows, discounted, self.accumulated)
+        self.accumulated = np.where(np.asarray(done, np.bool_), 0.0, running)
 
     def scale(self, reward: ArrayLike) -> Floats:
         """`reward` of any shape -> scaled and clipped, float64. Reads only."""
@@ -155,6 +156,6 @@ class ReturnScaler:
         if accumulated.shape != self.accumulated.shape:
             raise ValueError(f"state of {accumulated.size} environments given to {self.accumulated.size}")
         if float(state["gamma"]) != self.gamma:
-            raise ValueError(f"state was made with gamma {float(state['gamma'])}, this scaler has {self.gamma}")
+            raise ValueError(f"the state has gamma {float(state['gamma'])}, this scaler {self.gamma}")
         self.norm.load_state_dict({key[5:]: value for key, value in state.items() if key.startswith("norm/")})
         self.accumulated = accumulated

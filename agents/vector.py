@@ -1,7 +1,8 @@
-"""Several copies of one environment stepped together in one process, reset within the step that ends an episode.
+"""Copies of one environment stepped together in one process, reset within the step that ends an episode.
 
-Our own layer (`VectorEnv`) and the adapter for a foreign `gymnasium.vector.VectorEnv` (`from_gymnasium`) return the same
-`VectorStep`, so a learner is written once. Shapes: N sub-environments, O observation and A action components.
+Our own layer (`VectorEnv`) and the adapter for a foreign `gymnasium.vector.VectorEnv` (`from_gymnasium`) give
+the same `VectorStep`, so a learner is written once. Shapes: N sub-environments, O observation components, A action
+components.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ State = dict[str, np.ndarray]
 class VectorStep:
     """What one step of all sub-environments gave. Every array is fresh: it may be kept."""
 
-    observation: Floats  # [N, O] raw: what the next action is chosen from; first of the next episode where one ended
+    observation: Floats  # [N, O] raw: what to act on next; first of the next episode where one ended
     reward: Floats  # [N] raw reward of the environment
     terminated: Flags  # [N] a step that is both terminated and truncated counts as terminated
     truncated: Flags  # [N] never true where `terminated` is
-    final_observation: Floats  # [N, O] what this step led to: last of the episode where one ended, else `observation`
-    episode_return: Floats  # [N] raw return so far, this step included (of the ended episode where one ended)
+    final_observation: Floats  # [N, O] where this step led: last of the ended episode, else `observation`
+    episode_return: Floats  # [N] raw return, this step included (of the ended episode where one ended)
     episode_length: Counts  # [N] steps so far, this step included
-    valid: Flags  # [N] false on a foreign environment's reset step, which is no transition and must be masked
+    valid: Flags  # [N] false on a foreign environment's reset step: no transition, must be masked
 
     @property
     def done(self) -> Flags:
@@ -55,7 +56,7 @@ def episode_seed(seed: int, env_index: int, episode: int) -> int:
 class VectorEnv:
     """N environments made by `make`, SAME_STEP: a finished one is reset at once and never costs a reset step.
 
-    `observation_space` and `action_space` are those of one sub-environment and must be one-dimensional boxes (ValueError).
+    `observation_space` and `action_space` are one sub-environment's: one-dimensional boxes (else ValueError).
     """
 
     def __init__(self, make: Callable[[], gymnasium.Env[Any, Any]], num_envs: int, seed: int) -> None:
@@ -85,7 +86,7 @@ class VectorEnv:
         return self._observation.copy()
 
     def step(self, action: NDArray[np.floating[Any]]) -> VectorStep:
-        """Take `action` [N, A], clipped to the box. A non-finite action is a ValueError naming row and index."""
+        """Take `action` [N, A], clipped to the box. A non-finite one is a ValueError naming row and index."""
         if self._episode[0] < 0:
             raise RuntimeError("step before reset")
         clipped = _clip(action, self.num_envs, self.action_space)
@@ -106,7 +107,7 @@ class VectorEnv:
         )
 
     def get_state(self) -> State:
-        """Everything that decides the future, bit for bit: a flat dict of arrays, sub-environment i under `env/i/`.
+        """All that decides the future: a flat dict of numeric arrays, sub-environment i under `env/i/`.
 
         A sub-environment without `get_state` is a TypeError.
         """
@@ -126,7 +127,7 @@ class VectorEnv:
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore what `get_state` gave. The number of sub-environments must be the same (ValueError)."""
         if state["episode"].shape != (self.num_envs,):
-            raise ValueError(f"state of {state['episode'].size} environments given to a vector of {self.num_envs}")
+            raise ValueError(f"a state of {state['episode'].size} environments does not fit {self.num_envs}")
         self.seed = int(state["seed"])
         self._observation[:] = state["observation"]
         self._episode[:] = state["episode"]
@@ -170,7 +171,7 @@ class ForeignVectorEnv:
         return self._ended.copy() if self._next_step else np.zeros(self.num_envs, dtype=np.bool_)
 
     def reset(self) -> Floats:
-        """Seed and start the first episodes [N, O]; later episodes go on with each sub-environment's generator."""
+        """Seed and start the first episodes [N, O]; later ones go on with each one's own generator."""
         seeds = [episode_seed(self.seed, i, 0) for i in range(self.num_envs)]
         observation, _ = self._vector_env.reset(seed=seeds)
         self._ended[:] = False
@@ -179,7 +180,7 @@ class ForeignVectorEnv:
         return np.array(observation, dtype=np.float64)
 
     def step(self, action: NDArray[np.floating[Any]]) -> VectorStep:
-        """As `VectorEnv.step`. With NEXT_STEP the step after an end is a reset step: `valid` is false for it."""
+        """As `VectorEnv.step`. With NEXT_STEP the step after an end is a reset step: not `valid`."""
         clipped = _clip(action, self.num_envs, self.action_space)
         seen, reward, terminated, truncated, info = self._vector_env.step(clipped)
         observation = np.array(seen, dtype=np.float64)
@@ -196,10 +197,10 @@ class ForeignVectorEnv:
         return VectorStep(observation, reward, terminated, truncated, led_to, returns, lengths, valid)
 
     def get_state(self) -> State:
-        raise TypeError("a foreign vector environment cannot be saved bit for bit; build a VectorEnv of tasks instead")
+        raise TypeError("a foreign vector environment cannot be saved bit for bit; use a VectorEnv of tasks")
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        raise TypeError("a foreign vector environment cannot be restored; build a VectorEnv of tasks instead")
+        raise TypeError("a foreign vector environment cannot be restored; use a VectorEnv of tasks")
 
     def close(self) -> None:
         self._vector_env.close()
@@ -215,9 +216,7 @@ class ForeignVectorEnv:
         return led_to
 
 
-def from_gymnasium(
-    vector_env: gymnasium.vector.VectorEnv[Any, Any, Any], seed: int = 0
-) -> ForeignVectorEnv:
+def from_gymnasium(vector_env: gymnasium.vector.VectorEnv[Any, Any, Any], seed: int = 0) -> ForeignVectorEnv:
     """Adapt a foreign vector environment: SAME_STEP as is, NEXT_STEP with its reset steps masked by `valid`.
 
     Raises ValueError for DISABLED (nobody would reset it) and for one that does not declare its mode.

@@ -19,6 +19,6 @@ for _task_id in TASKS:
             _task_id,
             entry_point="agents.tasks.task:make_task",
             kwargs={"task_id": _task_id},
-            disable_env_checker=True,  # it and the order enforcer cost time at every step; VectorEnv checks actions
+            disable_env_checker=True,  # it and the order enforcer cost time at every step
             order_enforce=False,
         )  # without max_episode_steps: the time limit is the task's own, so that it can be saved

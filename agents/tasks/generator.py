@@ -11,7 +11,7 @@ _WORD = 0xFFFF_FFFF_FFFF_FFFF
 def layer_generator(seed: int, stream: int, *, fresh: bool = False) -> np.random.Generator:
     """Generator of layer `stream` for episode seed `seed`.
 
-    `fresh` gives the streams used when only the noise is replaced, which must differ from those of the same seed's reset.
+    `fresh` gives the streams used when only the noise is replaced: not those of a reset with the same seed.
     """
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(int(fresh), stream))))
 

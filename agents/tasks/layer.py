@@ -1,4 +1,4 @@
-"""What every perturbing wrapper has in common: its own generator, and a state that can be saved and restored."""
+"""What perturbing wrappers have in common: a generator of their own, and a state to save and restore."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Env = gymnasium.Env[Any, Any]
 class Layer(gymnasium.Wrapper):  # type: ignore[type-arg]
     """A wrapper that draws from its own generator, seeded from `reset(seed=)` and from nothing else.
 
-    Without a seed a reset goes on with the generator it has (the first one then comes from the operating system).
+    Without a seed a reset goes on with the generator it has; the first one comes from the operating system.
     `name` is its key in a saved task, `stream` keeps its draws apart from other layers' under the same seed.
     """
 
@@ -29,7 +29,9 @@ class Layer(gymnasium.Wrapper):  # type: ignore[type-arg]
         super().__init__(env)
         self.generator = np.random.default_rng()
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         if seed is not None:
             self.generator = layer_generator(seed, self.stream)
         return self.env.reset(seed=seed, options=options)

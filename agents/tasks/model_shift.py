@@ -31,7 +31,7 @@ class Shift:
 
 
 class ModelShift(Layer):
-    """Draws factors for mass (with inertia), friction and actuator gear at reset and changes the model in place.
+    """Draws factors for mass (with inertia), friction and actuator gear at reset and changes the model.
 
     >>> from agents.tasks.physics import make_physics
     >>> env = ModelShift(make_physics("Hopper-v5"), Shift(mass=(1.5, 1.5)))
@@ -55,7 +55,9 @@ class ModelShift(Layer):
         self._friction = self._model.geom_friction.copy()
         self._gear = self._model.actuator_gear.copy()
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         if seed is not None:
             self.generator = layer_generator(seed, self.stream)
         low, high = np.array([self.shift.mass, self.shift.friction, self.shift.gain]).T

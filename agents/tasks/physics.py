@@ -1,4 +1,4 @@
-"""The stock v5 physics with every argument that matters written out, and how its state is saved and restored."""
+"""The stock v5 physics with every argument that matters written out; saving and restoring its state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agents.tasks.generator import pack_generator, unpack_generator
 State = dict[str, np.ndarray]
 INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 
-# Written out so that a change of upstream defaults is a failing test here, not another task under the same name.
+# Written out so that changed upstream defaults fail a test instead of changing a task under its old name.
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "Hopper-v5": {
@@ -82,7 +82,7 @@ _ENVIRONMENTS: Mapping[str, type[MujocoEnv]] = MappingProxyType(
 
 
 def make_physics(stock_id: str, **changes: Any) -> MujocoEnv:
-    """The bare stock environment: no checker, no order enforcing, no time limit. `changes` override `ARGUMENTS`.
+    """The bare stock environment: no checker, no time limit; `changes` override `ARGUMENTS`.
 
     >>> round(make_physics("Hopper-v5").dt, 6)
     0.008
@@ -101,8 +101,8 @@ def simulation_state(env: MujocoEnv) -> NDArray[np.float64]:
 def save_physics(env: MujocoEnv) -> State:
     """Simulation state, the generator of reset noise, and the two derived fields that the next step reads.
 
-    Ant measures its speed from `xpos` and shows `cfrc_ext`; after a step both lag one substep behind qpos, so they
-    cannot be recomputed from the simulation state and are kept.
+    Ant measures its speed from `xpos` and shows `cfrc_ext`; after a step both lag one substep behind qpos, so
+    they cannot be recomputed from the simulation state and are kept.
     """
     return {
         "integration": simulation_state(env),
@@ -118,7 +118,9 @@ def restore_physics(env: MujocoEnv, state: Mapping[str, np.ndarray]) -> NDArray[
     mujoco.mj_resetData(env.model, env.data)
     mujoco.mj_setState(env.model, env.data, integration, INTEGRATION)
     mujoco.mj_forward(env.model, env.data)  # fills what renderers and planners read ...
-    mujoco.mj_setState(env.model, env.data, integration, INTEGRATION)  # ... without its touch on the solver's warm start
+    mujoco.mj_setState(
+        env.model, env.data, integration, INTEGRATION
+    )  # ... without its touch on the solver's warm start
     env.data.xpos[:] = state["xpos"]
     env.data.cfrc_ext[:] = state["cfrc_ext"]
     env.np_random = unpack_generator(state["generator"])
@@ -127,7 +129,7 @@ def restore_physics(env: MujocoEnv, state: Mapping[str, np.ndarray]) -> NDArray[
 
 @contextlib.contextmanager
 def _without_total_mass_warning() -> Iterator[None]:
-    """HalfCheetah's stock MJCF uses a deprecated attribute; MuJoCo would write that to stderr and to a log file."""
+    """HalfCheetah's MJCF has a deprecated attribute; MuJoCo would complain on stderr and in a log file."""
     previous = mujoco.get_mju_user_warning()
 
     def pass_on(message: str) -> None:

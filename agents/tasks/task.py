@@ -40,7 +40,9 @@ class Task(gymnasium.Wrapper):  # type: ignore[type-arg]
         self.layers = _layers(env)
         self._physics: MujocoEnv = env.unwrapped  # type: ignore[assignment]
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         self.elapsed = 0
         return self.env.reset(seed=seed, options=options)
 
@@ -63,7 +65,7 @@ class Task(gymnasium.Wrapper):  # type: ignore[type-arg]
     def set_state(self, state: Mapping[str, np.ndarray]) -> NDArray[np.float64]:
         """Restore what `get_state` of the same kind of task gave; returns the observation of that moment [O].
 
-        KeyError when the state lacks something this task holds, ValueError when it holds something this task has not.
+        KeyError when the state lacks something this task holds, ValueError when it holds something more.
         """
         expected = {"physics", "elapsed", *(layer.name for layer in self.layers)}
         if surplus := {key.split("/")[0] for key in state} - expected:
@@ -75,7 +77,7 @@ class Task(gymnasium.Wrapper):  # type: ignore[type-arg]
         return observation
 
     def reseed_noise(self, seed: int) -> None:
-        """Replace the noise generators and nothing else: another future from the same state, body and clock."""
+        """Replace the noise generators, nothing else: another future from the same state, body and clock."""
         for layer in self.layers:
             if layer.is_noise:
                 layer.reseed(seed)
@@ -84,7 +86,7 @@ class Task(gymnasium.Wrapper):  # type: ignore[type-arg]
 def make_task(
     task_id: str, *, perturb: bool = True, shift: Shift | None = None, render_mode: str | None = None
 ) -> Task:
-    """Build a task of the table. `perturb=False` is the stock v5 environment, step for step; `shift` changes the body.
+    """Build a task of the table. `perturb=False` is the stock v5 environment; `shift` changes the body.
 
     >>> [layer.name for layer in make_task("guidance/PerturbedAnt-v0").layers]
     ['action_noise', 'kicks']
