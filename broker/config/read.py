@@ -24,6 +24,8 @@ M = TypeVar("M", bound=Strict)
 ProviderKinds = Mapping[str, type[ProviderSettings]]
 Strategies = Mapping[str, type[RouteSettings]]
 
+_REPAIRS = 4  # a fault, the row it empties, and the table that row emptied, each may take one
+
 
 def load(
     path: Path, kinds: ProviderKinds, strategies: Strategies, environ: Mapping[str, str] = os.environ
@@ -64,10 +66,16 @@ def parse(
 
 
 def _without_faults(document: dict[str, Any], error: ValidationError) -> dict[str, Any]:
-    """The document with what was refused taken out, so that the rest can still be checked for consistency."""
+    """The document with what was refused taken out, so that the rest can still be checked for consistency.
+
+    What lacks a required key is taken out whole.
+    """
     document = copy.deepcopy(document)
     for entry in error.errors():
-        *way, last = entry["loc"]
+        location = entry["loc"][:-1] if entry["type"] == "missing" else entry["loc"]
+        if not location:
+            continue
+        *way, last = location
         table: Any = document
         with contextlib.suppress(KeyError, IndexError, TypeError):
             for part in way:
@@ -98,15 +106,14 @@ class _Reader:
 
     def _whole(self, document: dict[str, Any]) -> Config | None:
         """The configuration, or what can be made of it once its problems are noted."""
-        try:
-            return Config.model_validate(document, context=self._context)
-        except ValidationError as error:
-            self.problems += from_pydantic(error, Config)
-            document = _without_faults(document, error)
-        try:
-            return Config.model_validate(document, context=self._context)
-        except ValidationError:
-            return None
+        for attempt in range(_REPAIRS):
+            try:
+                return Config.model_validate(document, context=self._context)
+            except ValidationError as error:
+                if attempt == 0:
+                    self.problems += from_pydantic(error, Config)
+                document = _without_faults(document, error)
+        return None
 
     def _provider(self, table: Any, where: Location, kinds: ProviderKinds) -> Any:
         if not isinstance(table, dict):

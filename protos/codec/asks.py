@@ -29,6 +29,8 @@ from protos.types import (
 
 DEFAULT_OPTIONS = AskOptions()
 MAX_GOAL_TEXT = 4096
+MAX_DECODED_OPTIONS = 1024
+_decoded_options: dict[bytes, AskOptions] = {}
 
 
 def options_to_proto(options: AskOptions) -> pb.AskOptions:
@@ -52,6 +54,20 @@ def options_to_proto(options: AskOptions) -> pb.AskOptions:
 
 
 def options_from_proto(message: pb.AskOptions) -> AskOptions:
+    """Options repeat from ask to ask, so what was decoded once is remembered by its bytes."""
+    if message.HasField("goal"):
+        return _decode_options(message)
+    key = message.SerializeToString()
+    options = _decoded_options.get(key)
+    if options is None:
+        options = _decode_options(message)
+        if len(_decoded_options) >= MAX_DECODED_OPTIONS:
+            _decoded_options.clear()
+        _decoded_options[key] = options
+    return options
+
+
+def _decode_options(message: pb.AskOptions) -> AskOptions:
     price = message.max_price_usd if message.HasField("max_price_usd") else None
     if price is not None and not (math.isfinite(price) and price >= 0):
         raise ContractError("options.max_price_usd", "must be a finite number of USD, 0 or more")
@@ -117,7 +133,8 @@ def query_from_proto(message: pb.AskBatch, max_rows: int) -> Query:
         raise ContractError("ask_id", "an ask needs at least one row", "MISSING_FIELD")
     if rows > max_rows:
         raise ContractError("ask_id", f"{rows} rows; at most {max_rows} a message", "TOO_MANY_ROWS")
-    if not message.observations:
+    observations = decode_tensors(message.observations, rows, "observations")
+    if not observations:
         raise ContractError("observations", "an ask needs at least one tensor", "MISSING_FIELD")
     return Query(
         options=options_from_proto(message.options) if message.HasField("options") else DEFAULT_OPTIONS,
@@ -125,7 +142,7 @@ def query_from_proto(message: pb.AskBatch, max_rows: int) -> Query:
         ask_ids=list(message.ask_id),
         episodes=_required(message.episode, rows, "episode"),
         steps=_required(message.step, rows, "step"),
-        observations=decode_tensors(message.observations, rows, "observations"),
+        observations=observations,
         lane_generations=_optional(message.lane_generation, rows, "lane_generation"),
         context=_tensors(message.context, rows, "context"),
         history=_tensors(message.history, rows, "history"),
