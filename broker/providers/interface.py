@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from broker.outcomes import AttemptOutcome
 from protos.types import Guidance, ProviderInfo, ProviderState, Query, ValidWhile
@@ -68,3 +68,17 @@ class Provider(Protocol):
     async def guide(self, query: Query, call: Call) -> Guided: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Immediate(Protocol):
+    """A source, or a layer around one, that answers without waiting: no task and no timer is spent on it.
+
+    ``guide_now`` is ``guide`` without the await: the same result, the same :class:`ProviderError`. A layer is
+    Immediate exactly when what it wraps is.
+    """
+
+    @property
+    def info(self) -> ProviderInfo: ...
+
+    def guide_now(self, query: Query, call: Call) -> Guided: ...

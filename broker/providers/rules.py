@@ -59,6 +59,10 @@ class RulesProvider:
         pass
 
     async def guide(self, query: Query, call: Call) -> Guided:
+        return self.guide_now(query, call)
+
+    def guide_now(self, query: Query, call: Call) -> Guided:
+        """As :meth:`guide`; a rule never waits."""
         rule = self._rules.get(call.task)
         if rule is None:
             return Guided(AttemptOutcome.NO_GUIDANCE)
