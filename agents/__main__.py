@@ -40,11 +40,15 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--task", help="default: the task it was trained on")
     evaluate.add_argument("--episodes", type=int, default=20)
     evaluate.add_argument("--seed", type=int, default=10_000)
-    evaluate.add_argument("--stochastic", action="store_true", help="sample actions instead of taking the mean")
+    evaluate.add_argument(
+        "--stochastic", action="store_true", help="sample actions instead of taking the mean"
+    )
     evaluate.set_defaults(run=_evaluate)
     export = commands.add_parser("export", help="write a policy file from a run")
     export.add_argument("folder", type=Path)
-    export.add_argument("--at", type=int, help="the checkpoint nearest to this step; default: the latest policy")
+    export.add_argument(
+        "--at", type=int, help="the checkpoint nearest to this step; default: the latest policy"
+    )
     export.add_argument("--with-critics", action="store_true")
     export.add_argument("--out", type=Path, required=True)
     export.set_defaults(run=_export)
@@ -56,7 +60,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_train(commands: Any) -> None:
-    train = commands.add_parser("train", help="train PPO on a task; an unfinished run of the same configuration goes on")
+    train = commands.add_parser(
+        "train", help="train PPO on a task; an unfinished run of the same configuration goes on"
+    )
     train.add_argument("task")
     train.add_argument("--out", type=Path, required=True)
     train.add_argument("--seed", type=int, default=0)
@@ -76,9 +82,7 @@ def _train(arguments: argparse.Namespace) -> int:
 
     given = {"total_steps": arguments.steps, "envs": arguments.envs, "members": arguments.members}
     ppo = preset(arguments.preset, **{name: value for name, value in given.items() if value is not None})
-    config = RunConfig(
-        arguments.task, arguments.seed, ppo, arguments.checkpoint_every, arguments.eval_every
-    )
+    config = RunConfig(arguments.task, arguments.seed, ppo, arguments.checkpoint_every, arguments.eval_every)
     return _go(Run(config, arguments.out, say=_say), arguments.stop_at)
 
 
@@ -118,8 +122,19 @@ def _evaluate(arguments: argparse.Namespace) -> int:
 
     policy = _load_policy(arguments.policy)
     task = arguments.task or policy.description["task"]
-    result = evaluate(policy, lambda: make(task), arguments.episodes, arguments.seed, not arguments.stochastic)
-    print(json.dumps({"task": task, "seed": arguments.seed, "deterministic": not arguments.stochastic, **result.to_json()}))
+    result = evaluate(
+        policy, lambda: make(task), arguments.episodes, arguments.seed, not arguments.stochastic
+    )
+    print(
+        json.dumps(
+            {
+                "task": task,
+                "seed": arguments.seed,
+                "deterministic": not arguments.stochastic,
+                **result.to_json(),
+            }
+        )
+    )
     return 0
 
 

@@ -22,12 +22,22 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         r = np.asarray(self.returns)
-        summary = {"episodes": len(r), "mean": float(r.mean()), "std": float(r.std()), "min": float(r.min()), "max": float(r.max())}
+        summary = {
+            "episodes": len(r),
+            "mean": float(r.mean()),
+            "std": float(r.std()),
+            "min": float(r.min()),
+            "max": float(r.max()),
+        }
         return {**summary, **asdict(self)}
 
 
 def evaluate(
-    policy: Policy, make: Callable[[], gymnasium.Env[Any, Any]], episodes: int, seed: int, deterministic: bool = True
+    policy: Policy,
+    make: Callable[[], gymnasium.Env[Any, Any]],
+    episodes: int,
+    seed: int,
+    deterministic: bool = True,
 ) -> Evaluation:
     """Play `episodes` episodes; the i-th starts from the same seed for every policy, run and machine."""
     env = make()

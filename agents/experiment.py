@@ -41,8 +41,11 @@ class RunConfig:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "task": self.task, "seed": self.seed, "ppo": self.ppo.to_json(),
-            "checkpoint_every": self.checkpoint_every, "eval_every": self.eval_every,
+            "task": self.task,
+            "seed": self.seed,
+            "ppo": self.ppo.to_json(),
+            "checkpoint_every": self.checkpoint_every,
+            "eval_every": self.eval_every,
             "eval_episodes": self.eval_episodes,
         }
 
@@ -65,7 +68,11 @@ class Run:
     """One run folder. Made anew, or found and continued if it holds the same configuration."""
 
     def __init__(
-        self, config: RunConfig, folder: Path, query: QueryPolicy | None = None, guide: Guide | None = None,
+        self,
+        config: RunConfig,
+        folder: Path,
+        query: QueryPolicy | None = None,
+        guide: Guide | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
         self.config, self.folder, self.say = config, folder, say
@@ -108,7 +115,10 @@ class Run:
 
     def _evaluate(self) -> None:
         result = evaluate(
-            without_critics(self.policy()), lambda: make(self.config.task), self.config.eval_episodes, EVALUATION_SEED
+            without_critics(self.policy()),
+            lambda: make(self.config.task),
+            self.config.eval_episodes,
+            EVALUATION_SEED,
         )
         append_row(self.folder / "evaluations.jsonl", {"steps": self.training.steps, **result.to_json()})
 

@@ -17,13 +17,22 @@ def policy_of(training: Training, task: str, seed: int, versions: dict[str, str]
     space = training.env.action_space
     std = np.sqrt(norm.state_dict()["m2"] / max(norm.count, 1) + 1e-8) if norm.count else np.ones(norm.shape)
     critics = Critics(
-        _copy(networks.critics), _copy(networks.priors), float(networks.prior_scale),
-        training.env_scale.std, training.config.gamma,
+        _copy(networks.critics),
+        _copy(networks.priors),
+        float(networks.prior_scale),
+        training.env_scale.std,
+        training.config.gamma,
     )
     return Policy(
-        _copy(networks.actor), networks.log_std.copy(), norm.mean.copy(), std, norm.clip,
-        space.low.astype(np.float32), space.high.astype(np.float32),
-        _describe(training, task, seed, versions), critics,
+        _copy(networks.actor),
+        networks.log_std.copy(),
+        norm.mean.copy(),
+        std,
+        norm.clip,
+        space.low.astype(np.float32),
+        space.high.astype(np.float32),
+        _describe(training, task, seed, versions),
+        critics,
     )
 
 
@@ -31,8 +40,14 @@ def without_critics(policy: Policy) -> Policy:
     """The same policy for those who only act."""
     description = {key: value for key, value in policy.description.items() if key != "critics"}
     return Policy(
-        policy.actor, policy.log_std, policy.norm_mean, policy.norm_std, policy.norm_clip,
-        policy.low, policy.high, description,
+        policy.actor,
+        policy.log_std,
+        policy.norm_mean,
+        policy.norm_std,
+        policy.norm_clip,
+        policy.low,
+        policy.high,
+        description,
     )
 
 
@@ -48,19 +63,27 @@ def _describe(training: Training, task: str, seed: int, versions: dict[str, str]
         "task": task,
         "actor": {"layers": len(networks.actor.weights), "activation": "tanh", "head": "gaussian"},
         "critics": {
-            "layers": len(networks.critics.weights), "activation": "tanh",
-            "members": networks.critics.shape.members, "prior_scale": float(networks.prior_scale),
-            "return_scale": training.env_scale.std, "gamma": training.config.gamma,
+            "layers": len(networks.critics.weights),
+            "activation": "tanh",
+            "members": networks.critics.shape.members,
+            "prior_scale": float(networks.prior_scale),
+            "return_scale": training.env_scale.std,
+            "gamma": training.config.gamma,
         },
         "normaliser": {"clip": training.norm.clip, "count": training.norm.count},
         "observation": {"name": "observation", "shape": [networks.actor.shape.sizes[0]], "dtype": "float64"},
         "action": {
-            "shape": [actions], "dtype": "float32",
-            "low": [float(v) for v in space.low], "high": [float(v) for v in space.high],
+            "shape": [actions],
+            "dtype": "float32",
+            "low": [float(v) for v in space.low],
+            "high": [float(v) for v in space.high],
             "names": [f"action_{i}" for i in range(actions)],
         },
         "training": {
-            "algorithm": "ppo", "steps": training.steps, "seed": seed, "config": training.config.to_json(),
+            "algorithm": "ppo",
+            "steps": training.steps,
+            "seed": seed,
+            "config": training.config.to_json(),
             "recent_return": float(np.mean([r for r, _ in training.recent])) if training.recent else None,
             "versions": versions,
         },

@@ -46,7 +46,9 @@ class MlpStack:
 
     def __init__(self, shape: StackShape, vector: Float) -> None:
         if vector.shape != (shape.parameters,) or vector.dtype != np.float32:
-            raise ValueError(f"{shape} needs a float32 vector of {shape.parameters}, got {vector.dtype} {vector.shape}")
+            raise ValueError(
+                f"{shape} needs a float32 vector of {shape.parameters}, got {vector.dtype} {vector.shape}"
+            )
         self.shape = shape
         self.rows = vector.reshape(shape.members, shape.parameters_per_member)
         self.weights: list[Float] = []
@@ -116,7 +118,9 @@ class ActorCritic:
     Vector layout: actor | log_std | critics.
     """
 
-    def __init__(self, inputs: int, actions: int, hidden: tuple[int, ...], members: int, prior_scale: float) -> None:
+    def __init__(
+        self, inputs: int, actions: int, hidden: tuple[int, ...], members: int, prior_scale: float
+    ) -> None:
         actor = StackShape(1, (inputs, *hidden, actions))
         critics = StackShape(members, (inputs, *hidden, 1))
         self.prior_scale = np.float32(prior_scale)
@@ -126,11 +130,19 @@ class ActorCritic:
         self.prior_vector = np.zeros(critics.parameters, np.float32)
         self.priors = MlpStack(critics, self.prior_vector)
         self.actor, self.log_std, self.critics = self._views(actor, critics, self.vector)
-        self.actor_gradient, self.log_std_gradient, self.critic_gradient = self._views(actor, critics, self.gradient)
+        self.actor_gradient, self.log_std_gradient, self.critic_gradient = self._views(
+            actor, critics, self.gradient
+        )
 
-    def _views(self, actor: StackShape, critics: StackShape, vector: Float) -> tuple[MlpStack, Float, MlpStack]:
+    def _views(
+        self, actor: StackShape, critics: StackShape, vector: Float
+    ) -> tuple[MlpStack, Float, MlpStack]:
         log_std = vector[actor.parameters : self.actor_size]
-        return MlpStack(actor, vector[: actor.parameters]), log_std, MlpStack(critics, vector[self.actor_size :])
+        return (
+            MlpStack(actor, vector[: actor.parameters]),
+            log_std,
+            MlpStack(critics, vector[self.actor_size :]),
+        )
 
     def initialise(self, rng: np.random.Generator, log_std: float) -> None:
         """Small policy head (0.01), unit value heads, every member and prior drawn apart."""

@@ -57,7 +57,9 @@ class Policy:
         """Raw `[O]` or `[B, O]` to normalised `[B, O]`."""
         rows = np.atleast_2d(np.asarray(observation, np.float64))
         if rows.ndim != 2 or rows.shape[1] != len(self.norm_mean):
-            raise ValueError(f"observations must be [O] or [B, O] with O = {len(self.norm_mean)}, got {rows.shape}")
+            raise ValueError(
+                f"observations must be [O] or [B, O] with O = {len(self.norm_mean)}, got {rows.shape}"
+            )
         scaled = (rows - self.norm_mean) / self.norm_std
         return np.clip(scaled, -self.norm_clip, self.norm_clip).astype(np.float32)
 
@@ -67,8 +69,12 @@ class Policy:
         return mean, np.broadcast_to(np.exp(self.log_std), mean.shape)
 
     def predict(
-        self, observation: ArrayLike, state: Any = None, episode_start: Any = None,
-        deterministic: bool = True, rng: np.random.Generator | None = None,
+        self,
+        observation: ArrayLike,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+        rng: np.random.Generator | None = None,
     ) -> tuple[Float, Any]:
         """Clipped actions, `[A]` for one observation and `[B, A]` for a batch, and the state handed in.
 
@@ -97,8 +103,10 @@ class Policy:
     def save(self, path: Path | str) -> None:
         """Write the file atomically."""
         tensors = {
-            **_layers("actor", self.actor, squeeze=True), "log_std": self.log_std,
-            "norm.mean": self.norm_mean, "norm.std": self.norm_std,
+            **_layers("actor", self.actor, squeeze=True),
+            "log_std": self.log_std,
+            "norm.mean": self.norm_mean,
+            "norm.std": self.norm_std,
         }
         if self.critics is not None:
             tensors |= _layers("critics", self.critics.functions) | _layers("priors", self.critics.priors)
@@ -127,13 +135,22 @@ def _from_tensors(path: str, description: dict[str, Any], tensors: dict[str, np.
     if "critics" in description:
         told = description["critics"]
         critics = Critics(
-            _stack("critics", tensors), _stack("priors", tensors),
-            told["prior_scale"], told["return_scale"], told["gamma"],
+            _stack("critics", tensors),
+            _stack("priors", tensors),
+            told["prior_scale"],
+            told["return_scale"],
+            told["gamma"],
         )
     return Policy(
-        _stack("actor", tensors), tensors["log_std"], tensors["norm.mean"], tensors["norm.std"],
-        description["normaliser"]["clip"], np.asarray(action["low"], np.float32),
-        np.asarray(action["high"], np.float32), description, critics,
+        _stack("actor", tensors),
+        tensors["log_std"],
+        tensors["norm.mean"],
+        tensors["norm.std"],
+        description["normaliser"]["clip"],
+        np.asarray(action["low"], np.float32),
+        np.asarray(action["high"], np.float32),
+        description,
+        critics,
     )
 
 

@@ -65,7 +65,9 @@ class Decision:
 
     def without(self, rows: NDArray[np.bool_]) -> Decision:
         """The same decision with the True rows left alone."""
-        return Decision(np.where(rows, ALONE, self.choice), np.where(rows, 0, self.hold_steps), self.providers)
+        return Decision(
+            np.where(rows, ALONE, self.choice), np.where(rows, 0, self.hold_steps), self.providers
+        )
 
     @staticmethod
     def alone(rows: int) -> Decision:

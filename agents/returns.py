@@ -22,7 +22,13 @@ def bootstrap_values(values: Array, final_values: Array, truncated: Mask) -> Arr
 
 
 def generalised_advantages(
-    rewards: Array, values: Array, next_values: Array, terminated: Mask, truncated: Mask, gamma: float, lam: float
+    rewards: Array,
+    values: Array,
+    next_values: Array,
+    terminated: Mask,
+    truncated: Mask,
+    gamma: float,
+    lam: float,
 ) -> Array:
     """GAE(gamma, lambda), shape of `values` `[..., T, N]` (Schulman et al. 2016, eq. 16).
 

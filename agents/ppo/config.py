@@ -61,11 +61,21 @@ class PPOConfig:
 def _faults(c: PPOConfig) -> list[str]:
     positive = ("total_steps", "envs", "rollout_steps", "epochs", "minibatch", "learning_rate", "adam_eps")
     positive += ("clip", "max_grad_norm", "members", "guidance_weight_steps")
-    faults = [f"{name} must be positive, got {getattr(c, name)}" for name in positive if not getattr(c, name) > 0]
+    faults = [
+        f"{name} must be positive, got {getattr(c, name)}" for name in positive if not getattr(c, name) > 0
+    ]
     shares = ("gamma", "gae_lambda", "bootstrap_share")
-    faults += [f"{name} must lie in [0, 1], got {getattr(c, name)}" for name in shares if not 0 <= getattr(c, name) <= 1]
+    faults += [
+        f"{name} must lie in [0, 1], got {getattr(c, name)}"
+        for name in shares
+        if not 0 <= getattr(c, name) <= 1
+    ]
     not_negative = ("entropy_coef", "value_coef", "prior_scale", "guidance_weight", "guidance_weight_end")
-    faults += [f"{name} must not be negative, got {getattr(c, name)}" for name in not_negative if getattr(c, name) < 0]
+    faults += [
+        f"{name} must not be negative, got {getattr(c, name)}"
+        for name in not_negative
+        if getattr(c, name) < 0
+    ]
     if c.bootstrap_share == 0:
         faults.append("bootstrap_share 0 would train no critic")
     if not c.hidden or min(c.hidden) < 1:

@@ -36,8 +36,14 @@ class Batch:
 
     def take(self, rows: np.ndarray | slice) -> Batch:
         return Batch(
-            self.observation[rows], self.action[rows], self.old_log_prob[rows], self.advantage[rows],
-            self.policy_weight[rows], self.prior[:, rows], self.target[:, rows], self.mask[:, rows],
+            self.observation[rows],
+            self.action[rows],
+            self.old_log_prob[rows],
+            self.advantage[rows],
+            self.policy_weight[rows],
+            self.prior[:, rows],
+            self.target[:, rows],
+            self.mask[:, rows],
         )
 
 
@@ -50,7 +56,11 @@ def minibatch_slices(rows: int, size: int) -> list[slice]:
 
 
 def prepare(
-    columns: Columns, rewards: np.ndarray, networks: ActorCritic, config: PPOConfig, masks: np.random.Generator
+    columns: Columns,
+    rewards: np.ndarray,
+    networks: ActorCritic,
+    config: PPOConfig,
+    masks: np.random.Generator,
 ) -> tuple[Batch, dict[str, float]]:
     """Value the rollout, and give the actor the ensemble mean's advantages and each critic its own targets.
 
@@ -67,7 +77,13 @@ def prepare(
     values = valued[:, :inside].reshape(config.members, steps + 1, lanes)
     following = bootstrap_values(values, valued[:, inside:], columns.truncated)
     advantages = generalised_advantages(
-        rewards, values[:, :-1], following, columns.terminated, columns.truncated, config.gamma, config.gae_lambda
+        rewards,
+        values[:, :-1],
+        following,
+        columns.terminated,
+        columns.truncated,
+        config.gamma,
+        config.gae_lambda,
     )
     targets = advantages + values[:, :-1]
     mean_value = values[:, :-1].mean(axis=0)
@@ -80,9 +96,14 @@ def prepare(
     old = losses.gaussian_log_prob(action, networks.mean(observation), networks.log_std)
     mask = masks.random((config.members, steps * lanes), dtype=np.float32) < config.bootstrap_share
     batch = Batch(
-        observation, action, old, advantages.mean(axis=0).reshape(-1).astype(np.float32),
-        (~columns.replaced).reshape(-1).astype(np.float32), prior[:, : steps * lanes],
-        targets.reshape(config.members, -1).astype(np.float32), mask.astype(np.float32),
+        observation,
+        action,
+        old,
+        advantages.mean(axis=0).reshape(-1).astype(np.float32),
+        (~columns.replaced).reshape(-1).astype(np.float32),
+        prior[:, : steps * lanes],
+        targets.reshape(config.members, -1).astype(np.float32),
+        mask.astype(np.float32),
     )
     valid = columns.valid.reshape(-1)
     return (batch if valid.all() else batch.take(np.flatnonzero(valid))), figures
@@ -128,8 +149,11 @@ class Learner:
         clip_row_norms(networks.critic_gradient.rows, limit)
         self.optimiser.step(networks.vector, networks.gradient, learning_rate)
         return {
-            "policy_loss": policy.loss, "value_loss": value, "approx_kl": policy.approx_kl,
-            "clip_fraction": policy.clip_fraction, "ratio_error": policy.worst_ratio_error,
+            "policy_loss": policy.loss,
+            "value_loss": value,
+            "approx_kl": policy.approx_kl,
+            "clip_fraction": policy.clip_fraction,
+            "ratio_error": policy.worst_ratio_error,
         }
 
     def _policy_gradient(self, batch: Batch) -> losses.PolicyLoss:
@@ -151,5 +175,7 @@ class Learner:
         networks = self.networks
         tape = networks.critics.forward(batch.observation)
         loss, slope = losses.value_loss(tape[-1][..., 0] + batch.prior, batch.target, batch.mask)
-        networks.critics.backward(tape, (np.float32(self.config.value_coef) * slope)[..., None], networks.critic_gradient)
+        networks.critics.backward(
+            tape, (np.float32(self.config.value_coef) * slope)[..., None], networks.critic_gradient
+        )
         return loss

@@ -61,7 +61,9 @@ class PolicyLoss:
     worst_ratio_error: float
 
 
-def clipped_policy_loss(log_prob: Float, old_log_prob: Float, advantages: Float, weights: Float, clip: float) -> PolicyLoss:
+def clipped_policy_loss(
+    log_prob: Float, old_log_prob: Float, advantages: Float, weights: Float, clip: float
+) -> PolicyLoss:
     """L = -sum_i w_i min(r_i A_i, clip(r_i, 1-e, 1+e) A_i) / sum_i w_i,  r_i = exp(log pi_i - log pi_old_i).
 
     dL/dlog pi_i = -w_i r_i A_i / sum w where the unclipped term is the smaller one, else 0

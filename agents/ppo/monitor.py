@@ -45,5 +45,8 @@ def inspect_ensemble(policy: Policy, probes: NDArray[np.float64]) -> EnsembleRep
     distances = pairwise_distances(policy.critics.functions)
     apart = distances[~np.eye(len(distances), dtype=bool)]
     return EnsembleReport(
-        float((far > np.median(near)).mean()), float(np.median(near)), float(np.median(far)), float(apart.min())
+        float((far > np.median(near)).mean()),
+        float(np.median(near)),
+        float(np.median(far)),
+        float(apart.min()),
     )

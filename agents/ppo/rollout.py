@@ -59,8 +59,14 @@ class Rollout:
     """Collects columns from a vector environment; the statistics of `norm` stay as they are meanwhile."""
 
     def __init__(
-        self, env: VectorEnv, networks: ActorCritic, norm: RunningNorm, noise: np.random.Generator,
-        query: QueryPolicy, guide: Guide | None = None, value_unit: float = 1.0,
+        self,
+        env: VectorEnv,
+        networks: ActorCritic,
+        norm: RunningNorm,
+        noise: np.random.Generator,
+        query: QueryPolicy,
+        guide: Guide | None = None,
+        value_unit: float = 1.0,
     ) -> None:
         self.env, self.networks, self.norm, self.noise = env, networks, norm, noise
         self.query, self.guide, self.value_unit = query, guide, value_unit
@@ -98,9 +104,7 @@ class Rollout:
         reads = self.query.reads_values
         values = self.networks.values(seen).astype(np.float64) * self.value_unit if reads else None
         runway = self._no_runway if self.guide is None else self.guide.runway_steps()
-        return StepContext(
-            self.step, self.lanes, self.observation, own, self.episode_step, runway, values
-        )
+        return StepContext(self.step, self.lanes, self.observation, own, self.episode_step, runway, values)
 
     def _decide(self, context: StepContext) -> Decision:
         """A foreign environment's reset step ignores its action: nothing is asked or charged for it."""
@@ -120,7 +124,14 @@ class Rollout:
         return executed
 
     def _write(
-        self, columns: Columns, t: int, seen: Float, own: Float, executed: Float, decision: Decision, outcome: VectorStep
+        self,
+        columns: Columns,
+        t: int,
+        seen: Float,
+        own: Float,
+        executed: Float,
+        decision: Decision,
+        outcome: VectorStep,
     ) -> None:
         columns.raw[t] = self.observation
         columns.observation[t] = seen
@@ -143,4 +154,6 @@ class Rollout:
         finished.lengths += outcome.episode_length[done].astype(int).tolist()
         cut = outcome.truncated & ~outcome.terminated
         for row in np.flatnonzero(cut):
-            columns.final_observations.append(self.norm.normalise(outcome.final_observation[row : row + 1])[0].astype(np.float32))
+            columns.final_observations.append(
+                self.norm.normalise(outcome.final_observation[row : row + 1])[0].astype(np.float32)
+            )

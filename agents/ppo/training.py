@@ -27,8 +27,12 @@ class Training:
     """One PPO run. Each use of chance has a stream of its own, so that none can disturb another."""
 
     def __init__(
-        self, env: VectorEnv, config: PPOConfig, seed: int,
-        query: QueryPolicy | None = None, guide: Guide | None = None,
+        self,
+        env: VectorEnv,
+        config: PPOConfig,
+        seed: int,
+        query: QueryPolicy | None = None,
+        guide: Guide | None = None,
     ) -> None:
         query = query or Never()
         if query.reads_values:
@@ -36,7 +40,9 @@ class Training:
         self.config, self.env = config, env
         observations, actions = env.observation_space.shape[0], env.action_space.shape[0]
         seeds = np.random.SeedSequence(seed).spawn(len(STREAMS))
-        self.streams = {name: np.random.Generator(np.random.PCG64(s)) for name, s in zip(STREAMS, seeds, strict=True)}
+        self.streams = {
+            name: np.random.Generator(np.random.PCG64(s)) for name, s in zip(STREAMS, seeds, strict=True)
+        }
         self.networks = ActorCritic(observations, actions, config.hidden, config.members, config.prior_scale)
         self.networks.initialise(self.streams["initial"], config.log_std_init)
         self.norm = RunningNorm((observations,))
@@ -68,7 +74,13 @@ class Training:
         self._count(finished)
         self.seconds["rollout"] += collected - started
         self.seconds["learn"] += time.perf_counter() - collected
-        return {**self._episode_figures(finished), **self._guidance_figures(weight), **valued, **learnt, **self._policy_figures(rate)}
+        return {
+            **self._episode_figures(finished),
+            **self._guidance_figures(weight),
+            **valued,
+            **learnt,
+            **self._policy_figures(rate),
+        }
 
     def _rewards(self) -> tuple[np.ndarray, float]:
         """r_env / scale_env + lambda * r_guidance / scale_guidance, `[T, N]`; scales and lambda hold for the batch."""
@@ -94,7 +106,8 @@ class Training:
         returns = [r for r, _ in self.recent]
         lengths = [n for _, n in self.recent]
         return {
-            "steps": float(self.steps), "episodes": float(self.episodes),
+            "steps": float(self.steps),
+            "episodes": float(self.episodes),
             "ep_return_mean": float(np.mean(returns)) if returns else float("nan"),
             "ep_length_mean": float(np.mean(lengths)) if lengths else float("nan"),
             "ep_return_min": min(finished.returns, default=float("nan")),
@@ -121,23 +134,30 @@ class Training:
     def _policy_figures(self, rate: float) -> dict[str, float]:
         log_std = self.networks.log_std
         return {
-            "learning_rate": rate, "entropy": gaussian_entropy(log_std),
-            "std": float(np.exp(log_std).mean()), "reward_scale": self.env_scale.std,
+            "learning_rate": rate,
+            "entropy": gaussian_entropy(log_std),
+            "std": float(np.exp(log_std).mean()),
+            "reward_scale": self.env_scale.std,
         }
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and JSON values that decide everything to come. Taken between two batches."""
         arrays: dict[str, np.ndarray] = {
-            "parameters": self.networks.vector, "priors": self.networks.prior_vector,
-            "adam.first": self.learner.optimiser.first, "adam.second": self.learner.optimiser.second,
-            "observation": self.rollout.observation, "episode_step": self.rollout.episode_step,
+            "parameters": self.networks.vector,
+            "priors": self.networks.prior_vector,
+            "adam.first": self.learner.optimiser.first,
+            "adam.second": self.learner.optimiser.second,
+            "observation": self.rollout.observation,
+            "episode_step": self.rollout.episode_step,
             "recent": np.array(list(self.recent), np.float64).reshape(-1, 2),
         }
         for prefix, part in self._parts().items():
             arrays |= {f"{prefix}.{key}": value for key, value in part.state_dict().items()}
         arrays |= {f"env.{key}": value for key, value in self.env.get_state().items()}
         values = {
-            "steps": self.steps, "episodes": self.episodes, "vector_step": self.rollout.step,
+            "steps": self.steps,
+            "episodes": self.episodes,
+            "vector_step": self.rollout.step,
             "adam_steps": self.learner.optimiser.steps,
             "streams": {name: g.bit_generator.state for name, g in self.streams.items()},
         }

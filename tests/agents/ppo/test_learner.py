@@ -29,7 +29,9 @@ def networks_and_batch(rows: int = 16, seed: int = 0) -> tuple[ActorCritic, Batc
     advantage = rng.standard_normal(rows).astype(np.float32)
     weight = np.ones(rows, np.float32)
     weight[:3] = 0.0
-    return networks, Batch(observation, action, old, advantage, weight, networks.prior(observation), target, mask)
+    return networks, Batch(
+        observation, action, old, advantage, weight, networks.prior(observation), target, mask
+    )
 
 
 def torch_forward(stack: MlpStack, inputs: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
