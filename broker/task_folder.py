@@ -1,7 +1,7 @@
 """A task as the broker knows it: the exported folder that the configuration names (docs/task_folder.md).
 
-The broker needs the schemas, the hard bounds, the safe action and the constraints' life time. What only planners
-read of ``task.json`` is left alone here.
+The broker needs the schemas, the hard bounds, the safe action and the constraints' life time. What only
+planners read of ``task.json`` is left alone here.
 """
 
 from __future__ import annotations

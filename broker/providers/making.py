@@ -25,8 +25,8 @@ class SetupError(ValueError):
 class Making:
     """What a source is made from beside its own settings.
 
-    ``tasks`` are the folders of the tasks it serves, by task name; ``sources`` are those made before it, by id
-    (a simulated one wraps one of them: see ``ProviderSettings.references``).
+    ``tasks`` are the folders of the tasks it serves, by task name; ``sources`` those made before it, by id (a
+    simulated one wraps one of them: see ``ProviderSettings.references``).
     """
 
     clock: Clock
