@@ -7,10 +7,12 @@ from types import MappingProxyType
 
 from broker.config import ProviderSettings
 from broker.providers.making import Kind
+from broker.providers.policy import PolicySettings, make_policy
 from broker.providers.rules import RulesSettings, make_rules
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
+        "policy": Kind(PolicySettings, make_policy),
         "rules": Kind(RulesSettings, make_rules),
     }
 )
