@@ -1,8 +1,8 @@
 """Copies of one environment stepped together in one process, reset within the step that ends an episode.
 
-Our own layer (`VectorEnv`) and the adapter for a foreign `gymnasium.vector.VectorEnv` (`from_gymnasium`) give
-the same `VectorStep`, so a learner is written once. Shapes: N sub-environments, O observation components, A action
-components.
+Our own layer (`VectorEnv`) and the adapter for a foreign `gymnasium.vector.VectorEnv` (`from_gymnasium`)
+give the same `VectorStep`, so a learner is written once. Shapes: N sub-environments, O observation and
+A action components.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ Arguments = Mapping[str, Any]
 def cost_terms(arguments: Arguments) -> dict[str, dict[str, Any]]:
     """Terms of one control step's cost, from the stock environment's arguments; the weighted sum is -reward.
 
-    Quantities by `kind`: `velocity` (after - before) / period of `source`[`index`]; `action_squared` the sum of
-    squared executed actions; `healthy` 1 while inside `termination`'s ranges; `contact_squared` the sum of squares
-    of `source` clipped to +-`clip`.
+    Quantities by `kind`: `velocity` (after - before) / period of `source`[`index`]; `action_squared` the sum
+    of squared executed actions; `healthy` 1 while inside the ranges of `termination`; `contact_squared` the
+    sum of squares of `source` clipped to +-`clip`.
     """
     body = arguments.get("main_body")
     source = {"source": "qpos", "index": 0} if body is None else {"source": "xpos", "body": body, "index": 0}

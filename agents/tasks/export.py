@@ -35,7 +35,7 @@ VELOCITY_CLIP = 10.0  # of the observed qvel of Hopper and Walker2d, fixed in Gy
 def export_task(task_id: str, directory: str | os.PathLike[str]) -> Path:
     """Write `task.json` and `model.xml` for `task_id` into `directory` (made if missing); returns it.
 
-    KeyError for an unknown task. The folder describes the task without perturbations: nobody can foresee them.
+    KeyError for an unknown task. The folder leaves perturbations out: nobody can foresee them.
     """
     info = task_info(task_id)
     env = make_physics(info.stock_id)

@@ -1,8 +1,8 @@
 """How hard each task is perturbed: the one place with the sizes.
 
-A policy on the unperturbed tasks settles into one limit cycle, near-identical for every seed, so a gate could
-memorise it. The sizes are part of the tasks' names: results are comparable only while they stand, and a new size
-is a new `-vN`.
+A policy on the unperturbed tasks settles into one limit cycle, near-identical for every seed, so a gate
+could memorise it. The sizes are part of the tasks' names: results are comparable only while they stand, and
+a new size is a new `-vN`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Perturbation:
     kick_probability: float  # a step
 
 
-# Hopper's episode ends at a lean of 0.2 rad, Walker2d's only at 1 rad, so that one takes more. HalfCheetah cannot
-# fall and moves its joints at about 10 rad/s, so it takes the hardest kicks. Ant stands on four legs, yet a kick of
-# its free body can turn it over.
+# Hopper's episode ends at a lean of 0.2 rad, Walker2d's only at 1 rad, so that one takes more. HalfCheetah
+# cannot fall and moves its joints at about 10 rad/s, so it takes the hardest kicks. Ant stands on four legs,
+# yet a kick of its free body can turn it over.
 PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType(
     {
         "guidance/PerturbedHopper-v0": Perturbation(0.02, 0.05, 0.6, 0.01),
