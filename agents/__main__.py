@@ -117,8 +117,8 @@ def _load_policy(path: Path) -> Policy:
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
-    from agents.evaluate import evaluate
     from agents.environments import make
+    from agents.evaluate import evaluate
 
     policy = _load_policy(arguments.policy)
     task = arguments.task or policy.description["task"]

@@ -29,7 +29,7 @@ def save_checkpoint(path: Path, arrays: dict[str, np.ndarray], values: dict[str,
 
 
 def load_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays and values. CheckpointError for a damaged or foreign file, another schema, or missing statistics."""
+    """Arrays and values. CheckpointError: a damaged or foreign file, another schema, missing statistics."""
     try:
         with safe_open(str(path), framework="numpy") as file:
             described = (file.metadata() or {}).get(KEY)

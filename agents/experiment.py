@@ -137,7 +137,8 @@ class Run:
         mean = sum(recent) / len(recent) if recent else float("nan")
         split = training.time_split()
         self.say(
-            f"step {training.steps:>9}  return {mean:8.1f}  {(training.steps - before) / elapsed:6.0f} steps/s  "
+            f"step {training.steps:>9}  return {mean:8.1f}  "
+            f"{(training.steps - before) / elapsed:6.0f} steps/s  "
             + "  ".join(f"{name} {share:.0%}" for name, share in split.items())
         )
 
@@ -155,7 +156,10 @@ def read_config(folder: Path) -> RunConfig:
 
 
 def extend(folder: Path, horizon: int) -> None:
-    """Change the horizon of the schedules of an existing run, explicitly: what comes after differs from a longer run."""
+    """Change the horizon of an existing run, explicitly.
+
+    What comes after differs from a run that had the longer horizon from its start: the schedules bend here.
+    """
     described = json.loads((folder / "config.json").read_text())
     described["run"]["ppo"]["total_steps"] = horizon
     described.setdefault("extended_to", []).append(horizon)

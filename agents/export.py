@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from agents.environments import info_of, observation_names_of
 from agents.networks import MlpStack
 from agents.policy_file import FORMAT, Critics, Policy
 from agents.ppo.training import Training
@@ -39,16 +41,34 @@ def policy_of(training: Training, task: str, seed: int, versions: dict[str, str]
 def without_critics(policy: Policy) -> Policy:
     """The same policy for those who only act."""
     description = {key: value for key, value in policy.description.items() if key != "critics"}
-    return Policy(
-        policy.actor,
-        policy.log_std,
-        policy.norm_mean,
-        policy.norm_std,
-        policy.norm_clip,
-        policy.low,
-        policy.high,
-        description,
-    )
+    return replace(policy, description=description, critics=None)
+
+
+def describe_task(task: str) -> dict[str, Any]:
+    """The part of a policy file's description that the task alone decides, names from the task table."""
+    info = info_of(task)
+    return {
+        "task": task,
+        "period_us": info.period_us,
+        "observation": {
+            "name": "observation",
+            "shape": [info.observation_dim],
+            "dtype": "float64",
+            "names": list(observation_names_of(task)),
+        },
+        "action": {
+            "shape": [info.action_dim],
+            "dtype": "float32",
+            "low": list(info.action_low),
+            "high": list(info.action_high),
+            "names": list(info.action_names),
+        },
+    }
+
+
+def named(policy: Policy) -> Policy:
+    """The same policy with the task's part of its description as this version writes it."""
+    return replace(policy, description={**policy.description, **describe_task(policy.description["task"])})
 
 
 def _copy(stack: MlpStack) -> MlpStack:
@@ -56,11 +76,10 @@ def _copy(stack: MlpStack) -> MlpStack:
 
 
 def _describe(training: Training, task: str, seed: int, versions: dict[str, str]) -> dict[str, Any]:
-    networks, space = training.networks, training.env.action_space
-    actions = int(space.shape[0])
+    networks = training.networks
     return {
         "format": FORMAT,
-        "task": task,
+        **describe_task(task),
         "actor": {"layers": len(networks.actor.weights), "activation": "tanh", "head": "gaussian"},
         "critics": {
             "layers": len(networks.critics.weights),
@@ -71,14 +90,6 @@ def _describe(training: Training, task: str, seed: int, versions: dict[str, str]
             "gamma": training.config.gamma,
         },
         "normaliser": {"clip": training.norm.clip, "count": training.norm.count},
-        "observation": {"name": "observation", "shape": [networks.actor.shape.sizes[0]], "dtype": "float64"},
-        "action": {
-            "shape": [actions],
-            "dtype": "float32",
-            "low": [float(v) for v in space.low],
-            "high": [float(v) for v in space.high],
-            "names": [f"action_{i}" for i in range(actions)],
-        },
         "training": {
             "algorithm": "ppo",
             "steps": training.steps,

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a JSON-lines file; none if there is no such file. A last line cut short by a crash is left out."""
+    """The rows of a JSON-lines file; none without a file. A last line cut short by a crash is left out."""
     if not path.exists():
         return []
     rows = []

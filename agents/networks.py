@@ -1,7 +1,7 @@
 """Stacks of small tanh networks with hand-written gradients on one flat float32 vector.
 
-For 64x64 networks and minibatches of 64 the arithmetic is cheaper than an autograd graph: the same update costs
-about a quarter of the time here. `tests/agents/test_networks.py` holds the gradients against torch's.
+For 64x64 networks and minibatches of 64 the arithmetic is cheaper than an autograd graph: the same update
+costs about a quarter of the time here. The tests of the learner hold the gradients against torch's.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class MlpStack:
 
 
 def orthogonal(rng: np.random.Generator, fan_in: int, fan_out: int, gain: float) -> Float:
-    """A (semi-)orthogonal `[in, out]` matrix times `gain` (Saxe et al. 2014), by QR with the signs made unique."""
+    """A (semi-)orthogonal `[in, out]` matrix times `gain` (Saxe et al. 2014): QR, the signs made unique."""
     tall = rng.standard_normal((max(fan_in, fan_out), min(fan_in, fan_out)))
     q, r = np.linalg.qr(tall)
     q = q * np.sign(np.diag(r))
@@ -114,7 +114,7 @@ def initialise(stack: MlpStack, rng: np.random.Generator, head_gain: float) -> N
 class ActorCritic:
     """A Gaussian actor and K critics with fixed random priors, on one flat vector and one gradient vector.
 
-    V_k(s) = f_k(s) + prior_scale * p_k(s), p_k never trained (Osband et al. 2018, randomized prior functions).
+    V_k(s) = f_k(s) + prior_scale * p_k(s), p_k never trained (randomized priors, Osband et al. 2018).
     Vector layout: actor | log_std | critics.
     """
 

@@ -1,4 +1,4 @@
-"""The exported policy: one safetensors file, described in docs/policy_file.md, and the `Policy` that runs it."""
+"""The exported policy: one safetensors file (docs/policy_file.md), and the `Policy` that runs it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The seam through which a meta-policy plugs into the rollout: who is asked, when, and what comes of it.
 
-`QueryPolicy` decides from what is already known (no remote call is made to decide); `Guide` carries the decision
-to a source of guidance and brings answers back. `Never()` with no guide is plain reinforcement learning.
+`QueryPolicy` decides from what is already known (no remote call is made to decide); `Guide` carries the
+decision to a source of guidance and brings answers back. `Never()` with no guide is plain reinforcement
+learning.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ ALONE = -1
 class StepContext:
     """What is known when a step is about to be taken; B rows, one a lane.
 
-    observation `[B, O]` raw; own_action `[B, A]` unclipped; values `[K, B]` in raw discounted return, or None where
-    the policy does not read them; episode_step `[B]`; runway_steps `[B]` steps of usable guidance left (0 = none).
+    observation `[B, O]` raw; own_action `[B, A]` unclipped; values `[K, B]` in raw discounted return, or None
+    where the policy does not read them; episode_step `[B]`; runway_steps `[B]` steps of usable guidance left
+    (0 = none).
     """
 
     step: int
@@ -53,7 +55,7 @@ class StepContext:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """choice `[B]`: an index into `providers`, or ALONE; hold_steps `[B]`: for how long an asked row is guided."""
+    """choice `[B]`: an index into `providers`, or ALONE; hold_steps `[B]`: how long a row is guided."""
 
     choice: NDArray[np.int64]
     hold_steps: NDArray[np.int64]
@@ -128,8 +130,11 @@ class EveryN:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What guidance does to this step: replaced `[B]`, action `[B, A]` (read where replaced), price_usd `[B]`,
-    ask_id `[B]` of the answer in use (0 = none)."""
+    """What guidance does to this step.
+
+    replaced `[B]`; action `[B, A]`, read where replaced; price_usd `[B]`; ask_id `[B]` of the answer in use
+    (0 = none).
+    """
 
     replaced: NDArray[np.bool_]
     action: NDArray[np.float32]

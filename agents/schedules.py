@@ -1,4 +1,4 @@
-"""Values that change with training progress. Pure functions of the step: nothing to restore after a resume."""
+"""Values that change with training progress: functions of the step, with nothing to restore on resume."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PPOConfig:
-    """Defaults are the usual ones for MuJoCo tasks (Huang et al. 2022, "The 37 implementation details of PPO").
+    """Defaults are the usual ones for MuJoCo (Huang et al. 2022, "The 37 implementation details of PPO").
 
     `total_steps` is the horizon of the schedules, in environment steps over all lanes.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,11 +49,14 @@ class Batch:
 
 
 def minibatch_slices(rows: int, size: int) -> list[slice]:
-    """Consecutive slices of `size`; a remainder of one joins its neighbour (one row has no spread to normalise by)."""
-    edges = list(range(0, rows, size)) + [rows]
+    """Consecutive slices of `size`; a remainder of one joins its neighbour.
+
+    One row has no spread to normalise by.
+    """
+    edges = [*range(0, rows, size), rows]
     if len(edges) > 2 and edges[-1] - edges[-2] == 1:
         del edges[-2]
-    return [slice(start, end) for start, end in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(start, end) for start, end in pairwise(edges)]
 
 
 def prepare(
@@ -117,7 +121,7 @@ class Learner:
         self.optimiser = Adam(len(networks.vector), eps=config.adam_eps)
 
     def update(self, batch: Batch, learning_rate: float) -> dict[str, float]:
-        """`epochs` passes over shuffled minibatches; stops early past `target_kl`. Figures are minibatch means."""
+        """`epochs` passes over shuffled minibatches, fewer past `target_kl`. Figures are minibatch means."""
         totals: dict[str, float] = {}
         count = 0
         first_error = 0.0

@@ -23,7 +23,7 @@ def gaussian_log_prob(action: Float, mean: Float, log_std: Float) -> Float:
 
 
 def gaussian_log_prob_gradient(action: Float, mean: Float, log_std: Float) -> tuple[Float, Float]:
-    """d log p / d mu = (a - mu) / sigma^2 and d log p / d log sigma = ((a - mu) / sigma)^2 - 1, both `[B, A]`."""
+    """dlogp/dmu = (a - mu) / sigma^2 and dlogp/dlog sigma = ((a - mu) / sigma)^2 - 1, both `[B, A]`."""
     inverse = np.exp(-log_std)
     z = (action - mean) * inverse
     return z * inverse, z * z - np.float32(1.0)
@@ -86,7 +86,7 @@ def clipped_policy_loss(
 
 
 def value_loss(values: Float, targets: Float, masks: Float) -> tuple[float, Float]:
-    """L = mean_k 0.5 * sum_i m_ki (V_ki - G_ki)^2 / sum_i m_ki, all `[K, B]`; dL_k/dV_ki for each member's own L_k.
+    """L_k = 0.5 * sum_i m_ki (V_ki - G_ki)^2 / sum_i m_ki, all `[K, B]`: mean_k L_k, and dL_k/dV_ki.
 
     The members are apart: each sees its own target and its own bootstrap mask, and none shares a gradient.
     """

@@ -16,8 +16,10 @@ REQUIRED_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class EnsembleReport:
-    """far_share: how many far probes show more disagreement than the median near one; closest_pair: the smallest
-    distance between two members' parameters."""
+    """far_share: the share of far probes that show more disagreement than the median near one.
+
+    closest_pair: the smallest distance between two members' parameters.
+    """
 
     far_share: float
     near_median: float

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.networks import ActorCritic, Float
 from agents.normalise import RunningNorm
@@ -40,7 +39,7 @@ class Columns:
         self.final_observations: list[Float] = []
 
     def amend(self, amendment: Amendment) -> bool:
-        """Let a late answer replace the guidance reward and price of the rows it belongs to; False if none do."""
+        """Let a late answer replace the guidance reward and price of its ask's rows; False if it has none."""
         rows = self.ask_id == amendment.ask_id
         self.r_guidance[rows] = amendment.reward
         self.price_usd[rows] = amendment.price_usd

@@ -1,4 +1,4 @@
-"""PPO as a loop over batches: collect, scale, value, update; with everything that decides its future in one state."""
+"""PPO as a loop over batches: collect, scale, value, update; all that decides its future is one state."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Training:
         self.seconds = {"rollout": 0.0, "learn": 0.0}
 
     def advance(self) -> dict[str, float]:
-        """One batch: rollout and update. What to log about it comes back; nothing in it depends on the clock."""
+        """One batch, rollout and update. What to log about it comes back; none of it depends on the clock."""
         started = time.perf_counter()
         self.rollout.value_unit = self.env_scale.std
         finished = self.rollout.collect(self.columns)
@@ -83,7 +83,7 @@ class Training:
         }
 
     def _rewards(self) -> tuple[np.ndarray, float]:
-        """r_env / scale_env + lambda * r_guidance / scale_guidance, `[T, N]`; scales and lambda hold for the batch."""
+        """r_env / scale_env + lambda * r_guidance / scale_guidance, `[T, N]`, fixed within the batch."""
         c, guide = self.columns, self.rollout.guide
         _observe(self.env_scale, c.r_env, c)
         rewards = self.env_scale.scale(c.r_env)
@@ -115,7 +115,7 @@ class Training:
         }
 
     def _guidance_figures(self, weight: float) -> dict[str, float]:
-        """R_guidance and R_total apart from the raw R_env, and lambda * std(R_guidance) / std(R_env), both scaled."""
+        """R_guidance, R_total and raw R_env apart, and lambda * std(R_guidance) / std(R_env), both scaled."""
         if self.rollout.guide is None:
             return {}
         c = self.columns
