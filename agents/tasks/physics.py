@@ -87,7 +87,7 @@ def make_physics(stock_id: str, **changes: Any) -> MujocoEnv:
     >>> round(make_physics("Hopper-v5").dt, 6)
     0.008
     """
-    with _without_total_mass_warning():
+    with without_total_mass_warning():
         return _ENVIRONMENTS[stock_id](**{**ARGUMENTS[stock_id], **changes})
 
 
@@ -128,7 +128,7 @@ def restore_physics(env: MujocoEnv, state: Mapping[str, np.ndarray]) -> NDArray[
 
 
 @contextlib.contextmanager
-def _without_total_mass_warning() -> Iterator[None]:
+def without_total_mass_warning() -> Iterator[None]:
     """HalfCheetah's MJCF has a deprecated attribute; MuJoCo would complain on stderr and in a log file."""
     previous = mujoco.get_mju_user_warning()
 

@@ -16,7 +16,7 @@ HOPPER = "guidance/PerturbedHopper-v0"
 
 
 class CountingEnv(gymnasium.Env[np.ndarray, np.ndarray]):
-    """Observation [episode, step, last action]; reward 1 a step; ends after `length` steps in the given way."""
+    """Observation [episode, step, last action]; reward 1 a step; ends after `length` steps."""
 
     def __init__(self, length: int, ends: str = "terminated") -> None:
         self.observation_space = Box(-np.inf, np.inf, (3,), np.float64)
@@ -243,7 +243,7 @@ def test_a_state_of_another_size_is_refused() -> None:
 def test_an_environment_that_cannot_be_saved_is_named() -> None:
     vector = VectorEnv(lambda: CountingEnv(3), 1, seed=0)
     vector.reset()
-    with pytest.raises(TypeError, match="CountingEnv.*has no get_state"):
+    with pytest.raises(TypeError, match=r"CountingEnv.*has no get_state"):
         vector.get_state()
 
 
