@@ -110,9 +110,7 @@ def welcome_from_proto(message: pb.Welcome) -> Welcome:
         config_generation=message.config_generation,
         providers=tuple(provider_info_from_proto(info) for info in message.providers),
         credits=message.credits,
-        limits=Limits(
-            limits.max_rows, limits.max_message_bytes, limits.max_hold_steps, limits.keepalive_ms
-        ),
+        limits=Limits(limits.max_rows, limits.max_message_bytes, limits.max_hold_steps, limits.keepalive_ms),
     )
 
 

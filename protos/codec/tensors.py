@@ -141,9 +141,7 @@ def _lengths(shape: Iterable[int], field: str) -> tuple[int, ...]:
 def action_spec_to_proto(spec: ActionSpec) -> pb.ActionSpec:
     if isinstance(spec, DiscreteAction):
         return pb.ActionSpec(discrete=pb.DiscreteSpace(n=spec.n, start=spec.start))
-    return pb.ActionSpec(
-        box=pb.BoxSpace(shape=spec.shape, low=spec.low, high=spec.high, names=spec.names)
-    )
+    return pb.ActionSpec(box=pb.BoxSpace(shape=spec.shape, low=spec.low, high=spec.high, names=spec.names))
 
 
 def action_spec_from_proto(message: pb.ActionSpec, field: str = "action") -> ActionSpec:
