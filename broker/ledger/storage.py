@@ -2,8 +2,8 @@
 
 ``synchronous=NORMAL`` hands every commit to the operating system before the statement returns, so that a
 killed process loses nothing; the disk is only waited for at checkpoints, which is why those are run from
-outside (:meth:`Storage.checkpoint`) and not in the middle of an ask. ``locking_mode=EXCLUSIVE`` keeps a second
-broker off the file (it would take our reservations for abandoned ones) and spares the locks of every
+outside (:meth:`Storage.checkpoint`) and not in the middle of an ask. ``locking_mode=EXCLUSIVE`` keeps a
+second broker off the file (it would take our reservations for abandoned ones) and spares the locks of every
 statement: with it and the small page a reserve and its booking take a third of the time they take without.
 
 A reservation is a row; a charge adds to it; settling closes it. Closed rows are folded into totals now and
@@ -130,7 +130,7 @@ class Storage:
         return self._bookings >= CHECKPOINT_AFTER
 
     def sync(self) -> None:
-        """Wait for the disk, beside the connection: may run in a thread; :meth:`checkpoint` is quick after it."""
+        """Wait for the disk beside the connection, in a thread; :meth:`checkpoint` is quick after it."""
         if self._path != IN_MEMORY:
             log = os.open(f"{self._path}-wal", os.O_RDONLY)
             try:
