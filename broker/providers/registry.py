@@ -9,11 +9,13 @@ from broker.config import ProviderSettings
 from broker.providers.making import Kind
 from broker.providers.policy import PolicySettings, make_policy
 from broker.providers.rules import RulesSettings, make_rules
+from broker.providers.simulated import SimulatedSettings, make_simulated
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "policy": Kind(PolicySettings, make_policy),
         "rules": Kind(RulesSettings, make_rules),
+        "simulated": Kind(SimulatedSettings, make_simulated),
     }
 )
 
