@@ -49,7 +49,7 @@ class Authenticator:
         ]
 
     def identify(self, authorization: str | None) -> Grant:
-        """Raises :class:`broker.errors.Unauthenticated`, in the same words for a wrong and a missing token."""
+        """Raises :class:`broker.errors.Unauthenticated`, the same for a wrong and a missing token."""
         if not self.enabled:
             return EVERYONE
         value = authorization or ""

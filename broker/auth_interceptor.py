@@ -12,7 +12,7 @@ from grpc_health.v1 import health
 from broker.auth import Authenticator, Grant, Role, require
 from broker.errors import BrokerError
 
-Abort = Callable[[grpc.aio.ServicerContext, BrokerError], Awaitable[Any]]
+Abort = Callable[["grpc.aio.ServicerContext[Any, Any]", BrokerError], Awaitable[Any]]
 """Ends a call with an error's status and details; never returns."""
 
 _EXEMPT = f"/{health.SERVICE_NAME}/"
@@ -31,7 +31,7 @@ def caller() -> Grant:
     return _caller.get()
 
 
-class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+class AuthInterceptor(grpc.aio.ServerInterceptor):
     """Refuses a call before its handler is entered; else :func:`caller` tells the handler who it is."""
 
     def __init__(
@@ -47,9 +47,9 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
     async def intercept_service(
         self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler | None]],
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
         details: grpc.HandlerCallDetails,
-    ) -> grpc.RpcMethodHandler | None:
+    ) -> grpc.RpcMethodHandler[Any, Any] | None:
         handler = await continuation(details)
         if handler is None or details.method.startswith(_EXEMPT):
             return handler
@@ -75,13 +75,15 @@ def _roles_for(method: str) -> frozenset[Role]:
     return _ROLES.get(method) or _ROLES.get(service) or _ANYONE
 
 
-def _refusing(handler: grpc.RpcMethodHandler, abort: Abort, error: BrokerError) -> grpc.RpcMethodHandler:
+def _refusing(
+    handler: grpc.RpcMethodHandler[Any, Any], abort: Abort, error: BrokerError
+) -> grpc.RpcMethodHandler[Any, Any]:
     """A handler of the same arity that ends the call at once."""
 
-    async def refuse(request: Any, context: grpc.aio.ServicerContext) -> Any:
+    async def refuse(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
         await abort(context, error)
 
-    async def refuse_stream(request: Any, context: grpc.aio.ServicerContext) -> AsyncIterator[Any]:
+    async def refuse_stream(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> AsyncIterator[Any]:
         await abort(context, error)
         yield
 
