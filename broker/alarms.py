@@ -1,0 +1,75 @@
+"""Many alarms, one sleeping task: an ask that waits costs a heap entry, not a task."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import itertools
+from collections.abc import Callable
+
+from broker.clock import Clock
+
+
+class Alarm:
+    """A call that happens once its time has come, unless it is cancelled before."""
+
+    __slots__ = ("_ring", "when")
+
+    def __init__(self, when: float, ring: Callable[[], None]) -> None:
+        self.when = when
+        self._ring: Callable[[], None] | None = ring
+
+    def cancel(self) -> None:
+        self._ring = None
+
+    def ring(self) -> None:
+        ring, self._ring = self._ring, None
+        if ring is not None:
+            ring()
+
+
+class Alarms:
+    """Rings alarms in order of their times. Needs a running loop from the first :meth:`at` on."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._heap: list[tuple[float, int, Alarm]] = []
+        self._order = itertools.count()
+        self._sleeper: asyncio.Task[None] | None = None
+
+    def at(self, when: float, ring: Callable[[], None]) -> Alarm:
+        alarm = Alarm(when, ring)
+        heapq.heappush(self._heap, (when, next(self._order), alarm))
+        if self._heap[0][2] is alarm:
+            self._sleep_anew()
+        return alarm
+
+    async def close(self) -> None:
+        self._heap.clear()
+        if self._sleeper is not None:
+            self._sleeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sleeper
+
+    def _sleep_anew(self) -> None:
+        if self._sleeper is not None:
+            self._sleeper.cancel()
+        self._sleeper = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        while self._heap:
+            when = self._heap[0][0]
+            if self._clock.now() < when:
+                await self._clock.sleep_until(when)
+            self._ring_due()
+        self._sleeper = None
+
+    def _ring_due(self) -> None:
+        now = self._clock.now()
+        while self._heap and self._heap[0][0] <= now:
+            alarm = heapq.heappop(self._heap)[2]
+            try:
+                alarm.ring()
+            except Exception as error:  # one faulty callback must not silence all later alarms
+                asyncio.get_running_loop().call_exception_handler({"message": "alarm", "exception": error})

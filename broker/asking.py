@@ -1,0 +1,78 @@
+"""One caller's ask on its way through the broker, and whoever waits for its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from broker.alarms import Alarm
+from broker.deadline import Deadlines
+from broker.errors import BrokerError
+from broker.identity import Owner
+from broker.singleflight import Flight, Seat
+from protos.types import Answer, Query
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. ``task_label`` is the task's configured name, for metrics; ``owner`` keeps its identities."""
+
+    tenant: str
+    agent: str
+    task: str
+    owner: Owner
+
+
+class Sink(Protocol):
+    """Where the results of an asking go: a session, or a unary call."""
+
+    def wanted(self, asking: Asking, rows: Sequence[int]) -> Sequence[int]:
+        """Those of the rows that can still be acted on; the others are dropped and counted."""
+        ...
+
+    def answer(self, asking: Asking, answer: Answer) -> bytes:
+        """Take rows' answer. Returns it serialised, as it goes out."""
+        ...
+
+    def repeat(self, asking: Asking, row: int, answer: Answer) -> None:
+        """Take the answer of an ask that had ended before it was asked again."""
+        ...
+
+    def fail(self, asking: Asking, rows: Sequence[int], error: BrokerError) -> None: ...
+
+    def ended(self, asking: Asking, rows: int) -> None:
+        """So many asks are over: their credits are free."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Asking:
+    """B rows that were asked together, their clocks, and which of them are still open.
+
+    ``bodies``: see :mod:`broker.identity`. ``seated``: where each open row waits. ``quiet``: rows whose first
+    usable answer has not been sent, so that their outcome is not counted yet.
+    """
+
+    caller: Caller
+    query: Query
+    bodies: Sequence[int]
+    received_at: float
+    deadlines: Deadlines
+    sink: Sink
+    open: set[int] = field(default_factory=set)
+    seated: dict[int, tuple[Flight, Seat]] = field(default_factory=dict)
+    told_pending: bool = False
+    alarms: list[Alarm] = field(default_factory=list)
+
+    def ids(self, rows: Sequence[int]) -> list[int]:
+        return [self.query.ask_ids[row] for row in rows]
+
+    def close_rows(self, rows: Sequence[int]) -> None:
+        """These rows are over; with the last one the alarms go."""
+        self.open.difference_update(rows)
+        for row in rows:
+            self.seated.pop(row, None)
+        if not self.open:
+            for alarm in self.alarms:
+                alarm.cancel()

@@ -1,0 +1,194 @@
+"""Who asked what: the same (tenant, agent, ask id) with the same body is the same ask, and runs once.
+
+A running ask is found with the flight that carries it, an ended one with its answer for ``ttl_s`` more. Ended
+answers are kept as bytes, because they are many: bytes are small and cost the garbage collector nothing.
+
+An ask that failed is forgotten: its retry is a new try, as the failure's own hint says. So is, beyond
+``max_rows`` ended rows, the oldest one: those that were free go first, since to run them again costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from protos.types import AskOptions, Query
+
+Bodies = Sequence[int]
+"""One number a row; two rows with the same number say the same."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Running:
+    """Row ``row`` of ``flight`` carries the ask. ``pays`` is false where another ask caused the call."""
+
+    flight: Any
+    row: int
+    body: int
+    pays: bool
+
+
+Ended = tuple[tuple[int, ...], tuple[int, ...], bytes]
+"""Ask ids, their bodies, and the serialised AnswerBatch that holds exactly these rows, in this order.
+
+A plain tuple of plain values on purpose: the collector stops tracking it.
+"""
+
+
+@dataclass(slots=True, eq=False)
+class Owner:
+    """The asks of one agent of one tenant."""
+
+    tenant: str
+    agent: str
+    number: int
+    known: dict[int, Running | Ended] = field(default_factory=dict)
+    holders: int = 0  # sessions and calls that use it now
+
+    def all_new(self, ask_ids: Sequence[int]) -> bool:
+        return self.known.keys().isdisjoint(ask_ids)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """Ended asks in the order they ended: (expiry, owner number, ask ids)."""
+
+    order: deque[tuple[float, int, tuple[int, ...]]] = field(default_factory=deque)
+    rows: int = 0
+
+
+class IdentityTable:
+    """All owners. Times are seconds on the broker's clock."""
+
+    def __init__(self, ttl_s: float, max_rows: int) -> None:
+        self._ttl_s = ttl_s
+        self._max_rows = max_rows
+        self._owners: dict[tuple[str, str], Owner] = {}
+        self._by_number: dict[int, Owner] = {}
+        self._next_number = 0
+        self._free = _Kept()
+        self._paid = _Kept()
+
+    @property
+    def owners(self) -> int:
+        return len(self._owners)
+
+    @property
+    def ended_rows(self) -> int:
+        return self._free.rows + self._paid.rows
+
+    def hold(self, tenant: str, agent: str) -> Owner:
+        """The owner, kept at least until it is let go as often as it was held."""
+        owner = self._owners.get((tenant, agent))
+        if owner is None:
+            owner = Owner(tenant, agent, self._next_number)
+            self._next_number += 1
+            self._owners[tenant, agent] = self._by_number[owner.number] = owner
+        owner.holders += 1
+        return owner
+
+    def let_go(self, owner: Owner) -> None:
+        owner.holders -= 1
+        self._forget_idle(owner)
+
+    def started(self, owner: Owner, ask_id: int, running: Running) -> None:
+        owner.known[ask_id] = running
+
+    def failed(self, owner: Owner, ask_ids: Sequence[int]) -> None:
+        for ask_id in ask_ids:
+            owner.known.pop(ask_id, None)
+        self._forget_idle(owner)
+
+    def ended(
+        self, owner: Owner, ask_ids: Sequence[int], bodies: Bodies, answer: bytes, now: float, paid: bool
+    ) -> None:
+        ids = tuple(ask_ids)
+        record: Ended = (ids, tuple(bodies), answer)
+        owner.known.update(zip(ids, repeat(record)))
+        kept = self._paid if paid else self._free
+        kept.order.append((now + self._ttl_s, owner.number, ids))
+        kept.rows += len(ids)
+        self._sweep(now)
+
+    def _sweep(self, now: float) -> None:
+        for kept in (self._free, self._paid):
+            while kept.order and (kept.order[0][0] <= now or kept.rows > self._max_rows):
+                _, number, ids = kept.order.popleft()
+                kept.rows -= len(ids)
+                self._forget(self._by_number[number], ids)
+
+    def _forget(self, owner: Owner, ids: tuple[int, ...]) -> None:
+        for ask_id in ids:
+            record = owner.known.get(ask_id)
+            if isinstance(record, tuple) and record[0] == ids:
+                del owner.known[ask_id]
+        self._forget_idle(owner)
+
+    def _forget_idle(self, owner: Owner) -> None:
+        if not owner.holders and not owner.known:
+            self._owners.pop((owner.tenant, owner.agent), None)
+            self._by_number.pop(owner.number, None)
+
+
+def bodies_of(query: Query) -> list[int]:
+    """A number for what each row says, the same however rows are batched.
+
+    Left out is what may differ between an ask and its retry: the clocks, runway, delay and time stamps. Keyed by
+    the interpreter's random seed, so that only this process can compare two of them.
+    """
+    rows, observations = query.rows, query.observations
+    columns: list[Iterable[Any]] = [query.lanes, query.episodes, query.steps]
+    columns += [_rows_of(observations[name], rows) for name in sorted(observations)]
+    if query.context or query.history or query.sim_state or query.prefix:
+        columns += _rare_columns(query)
+    return list(map(hash, zip(repeat(options_body(query.options), rows), *columns, strict=True)))
+
+
+def options_body(options: AskOptions) -> int:
+    goal = options.goal
+    tensors = tuple((name, *_stamp(goal.tensors[name])) for name in sorted(goal.tensors))
+    return hash(
+        (
+            options.provider_id,
+            options.kinds,
+            options.mode,
+            options.max_price_usd,
+            options.hold_steps,
+            options.max_age_steps,
+            goal.goal_id,
+            goal.text,
+            tensors,
+        )
+    )
+
+
+def _rare_columns(query: Query) -> list[Iterable[Any]]:
+    columns: list[Iterable[Any]] = []
+    for tensors in (query.context, query.history):
+        columns += [_rows_of(tensors[name], query.rows) for name in sorted(tensors)]
+    if query.sim_state is not None:
+        columns.append(_rows_of(query.sim_state.state, query.rows))
+    if query.prefix:
+        columns.append([_stamp(prefix.actions) for prefix in query.prefix])
+    return columns
+
+
+def _rows_of(array: np.ndarray, rows: int) -> list[int]:
+    """The hash of each row's bytes, with dtype and shape."""
+    kind = hash((array.dtype, array.shape[1:]))
+    if rows == 1:
+        return [hash(array.tobytes()) ^ kind]
+    size = array.nbytes // rows
+    if not size:
+        return [kind] * rows
+    as_bytes = np.ascontiguousarray(array).reshape(rows, -1).view(f"V{size}").ravel().tolist()
+    return [hash(data) ^ kind for data in as_bytes]
+
+
+def _stamp(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
+    return array.dtype.str, array.shape, array.tobytes()
