@@ -17,11 +17,11 @@ def layer_generator(seed: int, stream: int, *, fresh: bool = False) -> np.random
 
 
 def pack_generator(generator: np.random.Generator) -> NDArray[np.uint64]:
-    """State of a PCG64 generator as six 64-bit words (state, increment, the spare half draw).
+    """State of a PCG64 generator as six 64-bit words: state, increment, and the spare half of a draw.
 
-    >>> generator = layer_generator(7, stream=0)
-    >>> copy = unpack_generator(pack_generator(generator))
-    >>> bool(generator.random() == copy.random())
+    >>> generator, other = layer_generator(7, stream=0), layer_generator(8, stream=0)
+    >>> load_generator(other, pack_generator(generator))
+    >>> bool(generator.random() == other.random())
     True
     """
     state = generator.bit_generator.state
@@ -32,16 +32,17 @@ def pack_generator(generator: np.random.Generator) -> NDArray[np.uint64]:
     return np.array([*words, state["has_uint32"], state["uinteger"]], dtype=np.uint64)
 
 
-def unpack_generator(words: NDArray[np.uint64]) -> np.random.Generator:
-    """The generator that `pack_generator` saw. ValueError unless there are six words."""
+def load_generator(generator: np.random.Generator, words: NDArray[np.uint64]) -> None:
+    """Put `generator` (PCG64) where `pack_generator` saw one. ValueError unless there are six words.
+
+    In place, because a new generator first gathers entropy, which takes as long as a step of the physics.
+    """
     if np.shape(words) != (6,):
         raise ValueError(f"a packed generator has six words, got shape {np.shape(words)}")
     high, low, inc_high, inc_low, has_spare, spare = (int(word) for word in words)
-    bits = np.random.PCG64()
-    bits.state = {
+    generator.bit_generator.state = {
         "bit_generator": "PCG64",
         "state": {"state": high << 64 | low, "inc": inc_high << 64 | inc_low},
         "has_uint32": has_spare,
         "uinteger": spare,
     }
-    return np.random.Generator(bits)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import gymnasium
 import numpy as np
 
-from agents.tasks.generator import layer_generator, pack_generator, unpack_generator
+from agents.tasks.generator import layer_generator, load_generator, pack_generator
 
 State = dict[str, np.ndarray]
 Env = gymnasium.Env[Any, Any]
@@ -44,4 +44,4 @@ class Layer(gymnasium.Wrapper):  # type: ignore[type-arg]
         return {"generator": pack_generator(self.generator)}
 
     def set_layer_state(self, state: Mapping[str, np.ndarray]) -> None:
-        self.generator = unpack_generator(state["generator"])
+        load_generator(self.generator, state["generator"])

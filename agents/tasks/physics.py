@@ -17,7 +17,7 @@ from gymnasium.envs.mujoco.hopper_v5 import HopperEnv
 from gymnasium.envs.mujoco.walker2d_v5 import Walker2dEnv
 from numpy.typing import NDArray
 
-from agents.tasks.generator import pack_generator, unpack_generator
+from agents.tasks.generator import load_generator, pack_generator
 
 State = dict[str, np.ndarray]
 INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -114,16 +114,11 @@ def save_physics(env: MujocoEnv) -> State:
 
 def restore_physics(env: MujocoEnv, state: Mapping[str, np.ndarray]) -> NDArray[np.float64]:
     """Undo everything since `save_physics`; returns the observation of that moment."""
-    integration = np.asarray(state["integration"], dtype=np.float64)
-    mujoco.mj_resetData(env.model, env.data)
-    mujoco.mj_setState(env.model, env.data, integration, INTEGRATION)
-    mujoco.mj_forward(env.model, env.data)  # fills what renderers and planners read ...
-    mujoco.mj_setState(
-        env.model, env.data, integration, INTEGRATION
-    )  # ... without its touch on the solver's warm start
+    mujoco.mj_setState(env.model, env.data, np.asarray(state["integration"], dtype=np.float64), INTEGRATION)
+    mujoco.mj_forward(env.model, env.data)  # for what renderers read; leaves the simulation state as it is
     env.data.xpos[:] = state["xpos"]
     env.data.cfrc_ext[:] = state["cfrc_ext"]
-    env.np_random = unpack_generator(state["generator"])
+    load_generator(env.np_random, state["generator"])
     return np.asarray(env._get_obs(), dtype=np.float64)
 
 
