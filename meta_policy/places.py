@@ -1,0 +1,35 @@
+"""Where committed artefacts lie: executors, heads, traces, results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from meta_policy.presets import Preset
+
+
+def root() -> Path:
+    """The checkout this package is part of, or the current folder when it was installed away from one."""
+    checkout = Path(__file__).resolve().parent.parent
+    return checkout if (checkout / "artifacts").is_dir() else Path.cwd()
+
+
+def executor(preset: Preset, seed: int, strength: str) -> Path:
+    """The policy file of an executor; FileNotFoundError says how to make one."""
+    path = executors(preset, seed) / f"{strength}.safetensors"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path}: no such policy file; train one with guidance-agent train and export it"
+        )
+    return path
+
+
+def executors(preset: Preset, seed: int) -> Path:
+    return root() / "artifacts" / "executors" / preset.short_name / f"seed{seed}"
+
+
+def traces(preset: Preset) -> Path:
+    return root() / "artifacts" / "traces" / f"{preset.short_name}.json"
+
+
+def frontier() -> Path:
+    return root() / "docs" / "results" / "frontier.json"
