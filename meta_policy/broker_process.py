@@ -1,6 +1,6 @@
 """A broker of one's own as a process on loopback: started, watched, restarted, and never left behind.
 
-The broker is started as anyone would start it, `python -m broker serve --config FILE`; none of it is imported.
+It is started as anyone would start it, `python -m broker serve --config FILE`; none of it is imported.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ GRACE_S = 6.0
 _POLL_S = 0.05
 
 # A session of its own keeps the terminal's Ctrl-C from the broker: we end it once its agents are done. Should
-# we ourselves be killed, Linux ends it (PR_SET_PDEATHSIG = 1 outlives exec). This runs in the new interpreter,
-# not between fork and exec, where threads of gRPC make Python code unsafe.
+# we ourselves be killed, Linux ends it (PR_SET_PDEATHSIG = 1 outlives exec). This runs in a new interpreter:
+# between fork and exec gRPC's threads make Python code unsafe.
 _KEPT = """
 import ctypes, os, signal, sys
 if sys.platform == "linux":

@@ -22,8 +22,8 @@ async def sleep_until(when: float) -> None:
     coarse = when - time.monotonic() - COARSE_S
     if coarse > 0:
         await asyncio.sleep(coarse)
-    while time.monotonic() < when:
-        await asyncio.sleep(0)  # noqa: ASYNC110 (no event marks a moment)
+    while time.monotonic() < when:  # noqa: ASYNC110 (no event marks a moment)
+        await asyncio.sleep(0)
 
 
 @dataclass(slots=True)

@@ -120,7 +120,7 @@ def nested_bootstrap(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Interval:
-    """IQM over runs of `statistic`; executors are resampled, then heads within each, then episodes of each run.
+    """IQM over runs of `statistic`, resampling executors, heads within each, and episodes within each run.
 
     `executors[x][h]` is the run of head h on executor x. Each level is drawn with replacement, so the
     interval holds what would change with other training seeds too.
