@@ -18,21 +18,22 @@ class Clock(Protocol):
         """Seconds since the epoch, for records that outlive the process."""
         ...
 
-    async def sleep_until(self, when: float) -> None:
-        """Return once ``now() >= when``."""
+    async def sleep_until(self, when: float, exactly: bool = False) -> None:
+        """Return once ``now() >= when``: a millisecond or two late, or ``exactly`` then, which costs more."""
         ...
 
 
 class SystemClock:
-    """The machine's clock. A sleep ends at most a few tenths of a millisecond late, and never early.
+    """The machine's clock. A sleep never ends early.
 
     Event loops count in whole milliseconds: asyncio wakes up to one too late, uvloop up to half a one too
-    early, which is much against a control period of eight. So the loop's timer covers all but the last
-    ``SLACK_S``, and one callback, shared by all sleepers and there only while somebody is that close, turns
-    with the loop for the rest. Other work goes on between the turns.
+    early, which is much against a control period of eight. So of an exact sleep the loop's timer covers all
+    but the last ``SLACK_S``, and one callback, shared by all sleepers and there only while somebody is that
+    close, turns with the loop for the rest. Other work goes on between the turns.
     """
 
     SLACK_S = 0.0012
+    TICK_S = 0.001
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -45,10 +46,14 @@ class SystemClock:
     def wall(self) -> float:
         return time.time()
 
-    async def sleep_until(self, when: float) -> None:
-        await asyncio.sleep(max(0.0, when - self.SLACK_S - time.monotonic()))
-        if time.monotonic() < when:
-            await self._turn_until(when)
+    async def sleep_until(self, when: float, exactly: bool = False) -> None:
+        if exactly:
+            await asyncio.sleep(max(0.0, when - self.SLACK_S - time.monotonic()))
+            if time.monotonic() < when:
+                await self._turn_until(when)
+            return
+        while (left := when - time.monotonic()) > 0:  # noqa: ASYNC110 (a timer may be early)
+            await asyncio.sleep(max(left, self.TICK_S))
 
     def _turn_until(self, when: float) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()

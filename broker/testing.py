@@ -64,7 +64,7 @@ class ManualClock:
         """How many tasks wait on this clock."""
         return sum(not future.done() for _, _, future in self._sleepers)
 
-    async def sleep_until(self, when: float) -> None:
+    async def sleep_until(self, when: float, exactly: bool = False) -> None:
         if when <= self._now:
             await asyncio.sleep(0)
             return

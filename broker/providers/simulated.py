@@ -119,7 +119,7 @@ class SimulatedProvider:
             await asyncio.get_running_loop().create_future()
         latency_s, fails = self._draw()
         guided = await self._inner.guide(query, call)
-        await self._clock.sleep_until(started + latency_s)
+        await self._clock.sleep_until(started + latency_s, exactly=True)
         if fails:
             raise ProviderError(AttemptOutcome.PROVIDER_FAULT, "drawn by error_rate")
         took_us = int((self._clock.now() - started) * 1e6)
