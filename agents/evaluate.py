@@ -12,6 +12,9 @@ import numpy as np
 from agents.policy_file import Policy
 from agents.vector import episode_seed
 
+LANES = 20  # episodes played side by side
+SAMPLING = 2**31  # spawn key of the sampling streams, beyond any number of lanes
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
@@ -20,11 +23,21 @@ class Evaluation:
     returns: list[float]
     lengths: list[int]
 
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.returns))
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean, over episodes; 0 for a single one."""
+        n = len(self.returns)
+        return float(np.std(self.returns, ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+
     def to_json(self) -> dict[str, Any]:
         r = np.asarray(self.returns)
         summary = {
             "episodes": len(r),
-            "mean": float(r.mean()),
+            "mean": self.mean,
             "std": float(r.std()),
             "min": float(r.min()),
             "max": float(r.max()),
@@ -39,29 +52,56 @@ def evaluate(
     seed: int,
     deterministic: bool = True,
 ) -> Evaluation:
-    """Play `episodes` episodes; the i-th starts from the same seed for every policy, run and machine."""
-    env = make()
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2**31,)))
-    returns, lengths = [], []
+    """Play `episodes` episodes; the i-th starts from the same seed for every policy, run and machine.
+
+    LANES of them share one forward pass. It always has LANES rows, finished and unused ones included: the
+    last bits of a product of matrices depend on its shape, so that a narrower one would let an episode's
+    outcome depend on how many others are played.
+    """
+    if episodes < 1:
+        raise ValueError(f"an evaluation needs at least one episode, got {episodes}")
+    envs = [make() for _ in range(min(LANES, episodes))]
+    result = Evaluation([], [])
     try:
-        for episode in range(episodes):
-            total, length = _episode(policy, env, episode_seed(seed, 0, episode), deterministic, rng)
-            returns.append(total)
-            lengths.append(length)
+        for first in range(0, episodes, LANES):
+            group = range(first, min(first + LANES, episodes))
+            _play(policy, envs[: len(group)], group, seed, deterministic, result)
     finally:
-        env.close()
-    return Evaluation(returns, lengths)
+        for env in envs:
+            env.close()
+    return result
 
 
-def _episode(
-    policy: Policy, env: gymnasium.Env[Any, Any], seed: int, deterministic: bool, rng: np.random.Generator
-) -> tuple[float, int]:
-    observation, _ = env.reset(seed=seed)
-    total, length, over = 0.0, 0, False
-    while not over:
-        action, _ = policy.predict(observation, deterministic=deterministic, rng=rng)
-        observation, reward, terminated, truncated, _ = env.step(action)
-        total += float(reward)
-        length += 1
-        over = bool(terminated or truncated)
-    return total, length
+def _play(
+    policy: Policy,
+    envs: list[gymnasium.Env[Any, Any]],
+    group: range,
+    seed: int,
+    deterministic: bool,
+    result: Evaluation,
+) -> None:
+    """One episode in every environment of `envs`; the outcomes are appended in the order of `group`."""
+    noise = [_sampling(seed, episode) for episode in group]
+    seen = np.zeros((LANES, len(policy.norm_mean)))
+    for row, (env, episode) in enumerate(zip(envs, group, strict=True)):
+        seen[row], _ = env.reset(seed=episode_seed(seed, 0, episode))
+    returns, lengths = np.zeros(len(envs)), np.zeros(len(envs), np.int64)
+    playing = list(range(len(envs)))
+    while playing:
+        mean, std = policy.distribution(seen)
+        for row in tuple(playing):
+            action = mean[row]
+            if not deterministic:
+                action = action + std[row] * noise[row].standard_normal(action.shape, dtype=np.float32)
+            action = np.clip(action, policy.low, policy.high)
+            seen[row], reward, terminated, truncated, _ = envs[row].step(action)
+            returns[row] += float(reward)
+            lengths[row] += 1
+            if terminated or truncated:
+                playing.remove(row)
+    result.returns.extend(returns.tolist())
+    result.lengths.extend(lengths.tolist())
+
+
+def _sampling(seed: int, episode: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SAMPLING, episode)))

@@ -22,6 +22,7 @@ from agents.policy_file import Policy
 from agents.ppo.config import PPOConfig
 from agents.ppo.training import Training
 from agents.query import Guide, QueryPolicy
+from agents.tensorboard import TensorBoardLog
 from agents.vector import VectorEnv
 
 RESUME = "resume.safetensors"
@@ -74,6 +75,7 @@ class Run:
         query: QueryPolicy | None = None,
         guide: Guide | None = None,
         say: Callable[[str], None] = print,
+        tensorboard: bool = False,
     ) -> None:
         self.config, self.folder, self.say = config, folder, say
         _claim(folder, config)
@@ -82,6 +84,8 @@ class Run:
         self.log = ProgressLog(folder)
         if (folder / RESUME).exists():
             self._restore()
+        events = folder / "tensorboard"
+        self.tensorboard = TensorBoardLog(events, self.training.steps) if tensorboard else None
 
     @property
     def finished(self) -> bool:
@@ -106,7 +110,10 @@ class Run:
 
     def _batch(self) -> None:
         before = self.training.steps
-        self.log.write(self.training.advance())
+        row = self.training.advance()
+        self.log.write(row)
+        if self.tensorboard is not None:
+            self.tensorboard.write(row)
         if _crossed(before, self.training.steps, self.config.eval_every):
             self._evaluate()
         if _crossed(before, self.training.steps, self.config.checkpoint_every):
@@ -120,7 +127,10 @@ class Run:
             self.config.eval_episodes,
             EVALUATION_SEED,
         )
-        append_row(self.folder / "evaluations.jsonl", {"steps": self.training.steps, **result.to_json()})
+        steps = self.training.steps
+        append_row(self.folder / "evaluations.jsonl", {"steps": steps, **result.to_json()})
+        if self.tensorboard is not None:
+            self.tensorboard.write_evaluation(steps, result.mean, sum(result.lengths) / len(result.lengths))
 
     def _restore(self) -> None:
         self.training.restore(*load_checkpoint(self.folder / RESUME))
@@ -143,16 +153,19 @@ class Run:
         )
 
 
-def open_run(folder: Path, say: Callable[[str], None] = print) -> Run:
+def open_run(folder: Path, say: Callable[[str], None] = print, tensorboard: bool = False) -> Run:
     """The run that `folder` holds; RunError if it holds none."""
-    return Run(read_config(folder), folder, say=say)
+    return Run(read_config(folder), folder, say=say, tensorboard=tensorboard)
 
 
 def read_config(folder: Path) -> RunConfig:
     path = folder / "config.json"
     if not path.exists():
         raise RunError(f"{folder} holds no run: there is no config.json")
-    return RunConfig.from_json(json.loads(path.read_text())["run"])
+    try:
+        return RunConfig.from_json(json.loads(path.read_text())["run"])
+    except (KeyError, TypeError) as error:
+        raise RunError(f"{path} does not describe a run of this version: {error}") from error
 
 
 def extend(folder: Path, horizon: int) -> None:
@@ -160,6 +173,7 @@ def extend(folder: Path, horizon: int) -> None:
 
     What comes after differs from a run that had the longer horizon from its start: the schedules bend here.
     """
+    read_config(folder)
     described = json.loads((folder / "config.json").read_text())
     described["run"]["ppo"]["total_steps"] = horizon
     described.setdefault("extended_to", []).append(horizon)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from agents.files import write_atomically
@@ -116,11 +116,14 @@ class Policy:
     @staticmethod
     def load(path: Path | str) -> Policy:
         """Read a policy file; PolicyFileError says what is missing. Nothing is unpickled."""
-        with safe_open(str(path), framework="numpy") as file:
-            described = (file.metadata() or {}).get(KEY)
-            if described is None:
-                raise PolicyFileError(f"{path}: no {KEY!r} metadata: not an exported policy")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        try:
+            with safe_open(str(path), framework="numpy") as file:
+                described = (file.metadata() or {}).get(KEY)
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        except SafetensorError as error:
+            raise PolicyFileError(f"{path}: cannot be read as safetensors ({error})") from error
+        if described is None:
+            raise PolicyFileError(f"{path}: no {KEY!r} metadata: not an exported policy")
         return _from_tensors(str(path), json.loads(described), tensors)
 
 

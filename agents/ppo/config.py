@@ -90,7 +90,24 @@ PRESETS: dict[str, dict[str, Any]] = {
     "100k": {"total_steps": 100_000},
     "1m": {"total_steps": 1_000_000},
     "1.5m": {"total_steps": 1_500_000},
+    "3m": {"total_steps": 3_000_000},
 }
+
+BUDGETS = {
+    "Hopper-v5": "1m",
+    "Walker2d-v5": "1m",
+    "HalfCheetah-v5": "1m",
+    "Ant-v5": "3m",
+    "guidance/PerturbedHopper-v0": "1.5m",
+    "guidance/PerturbedWalker2d-v0": "1.5m",
+    "guidance/PerturbedHalfCheetah-v0": "1.5m",
+    "guidance/PerturbedAnt-v0": "3m",
+}
+
+
+def preset_of(task: str) -> str:
+    """The preset a task is trained with unless another is named: its usual budget, "1m" for the rest."""
+    return BUDGETS.get(task, "1m")
 
 
 def preset(name: str, **overrides: Any) -> PPOConfig:
