@@ -1,0 +1,55 @@
+"""Who can be asked at all: what every strategy decides in the same way, and says in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from broker.config import RouteSettings
+from broker.routing.interface import Candidate, Need, Step
+from protos.types import ProviderState
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The candidates of one plan. ``fallback`` is "" where there is none or it cannot be asked."""
+
+    eligible: list[Candidate]
+    excluded: tuple[Step, ...]
+    fallback: str
+    available_at: float | None
+
+
+def sort_out(need: Need, candidates: Sequence[Candidate], settings: RouteSettings) -> Field:
+    """Split a need's candidates. A fallback that is no provider of the route stands apart from the rest."""
+    eligible: list[Candidate] = []
+    excluded: list[Step] = []
+    standing_by = ""
+    for candidate in candidates:
+        provider_id = candidate.info.provider_id
+        why = obstacle(need, candidate)
+        if why:
+            excluded.append(Step(provider_id, 0.0, why))
+            continue
+        if provider_id == settings.fallback:
+            standing_by = provider_id
+        if provider_id in settings.providers:
+            eligible.append(candidate)
+    ends = [candidate.available_at for candidate in candidates if candidate.available_at]
+    return Field(eligible, tuple(excluded), standing_by, min(ends, default=None))
+
+
+def obstacle(need: Need, candidate: Candidate) -> str:
+    """Why a source cannot be asked; empty: it can."""
+    info = candidate.info
+    if candidate.state is not ProviderState.READY:
+        return candidate.state.name.lower()
+    if need.hold_steps and not info.leasable:
+        return "gives no leases"
+    if need.max_price_usd is not None and info.price.estimate(need.hold_steps) > need.max_price_usd:
+        return "above the price limit"
+    if info.max_concurrency and candidate.in_flight >= info.max_concurrency:
+        return "at its concurrency limit"
+    if candidate.latency.p50_ms / 1000 > need.time_left_s:
+        return "its median latency is above the time left"
+    return ""
