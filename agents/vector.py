@@ -99,8 +99,8 @@ class VectorEnv:
         self._return += reward
         self._length += 1
         led_to, returns, lengths = self._observation.copy(), self._return.copy(), self._length.copy()
-        for i in np.flatnonzero(terminated | truncated):
-            self._begin_episode(int(i))
+        for ended in np.flatnonzero(terminated | truncated):
+            self._begin_episode(int(ended))
         valid = np.ones(self.num_envs, dtype=np.bool_)
         return VectorStep(
             self._observation.copy(), reward, terminated, truncated, led_to, returns, lengths, valid
@@ -173,7 +173,7 @@ class ForeignVectorEnv:
     def reset(self) -> Floats:
         """Seed and start the first episodes [N, O]; later ones go on with each one's own generator."""
         seeds = [episode_seed(self.seed, i, 0) for i in range(self.num_envs)]
-        observation, _ = self._vector_env.reset(seed=seeds)
+        observation, _ = self._vector_env.reset(seed=seeds)  # type: ignore[arg-type]  # a list is documented
         self._ended[:] = False
         self._return[:] = 0.0
         self._length[:] = 0

@@ -14,7 +14,7 @@ State = dict[str, np.ndarray]
 Env = gymnasium.Env[Any, Any]
 
 
-class Layer(gymnasium.Wrapper):  # type: ignore[type-arg]
+class Layer(gymnasium.Wrapper):
     """A wrapper that draws from its own generator, seeded from `reset(seed=)` and from nothing else.
 
     Without a seed a reset goes on with the generator it has; the first one comes from the operating system.

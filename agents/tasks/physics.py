@@ -119,7 +119,7 @@ def restore_physics(env: MujocoEnv, state: Mapping[str, np.ndarray]) -> NDArray[
     env.data.xpos[:] = state["xpos"]
     env.data.cfrc_ext[:] = state["cfrc_ext"]
     load_generator(env.np_random, state["generator"])
-    return np.asarray(env._get_obs(), dtype=np.float64)
+    return np.asarray(env._get_obs(), dtype=np.float64)  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from agents.tasks.physics import make_physics, restore_physics, save_physics, si
 State = dict[str, np.ndarray]
 
 
-class Task(gymnasium.Wrapper):  # type: ignore[type-arg]
+class Task(gymnasium.Wrapper):
     """The outermost wrapper: truncates after `info.max_steps` and owns the state of everything below.
 
     >>> task = make_task("guidance/PerturbedHopper-v0")
