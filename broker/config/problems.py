@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -58,24 +58,44 @@ def nearest(word: str, valid: Iterable[str]) -> str:
 def from_pydantic(error: ValidationError, model: type[BaseModel], prefix: Location = ()) -> Iterator[Problem]:
     """One problem an error of ``model`` found at ``prefix``; input values are never repeated."""
     for entry in error.errors(include_url=False, include_input=False):
-        path = dotted(prefix + entry["loc"])
+        *way, key = entry["loc"] or ("",)
+        tables, walked = _walk(model, way)
+        path = dotted((*prefix, *walked, key)).removesuffix(".")
         if entry["type"] == "extra_forbidden":
-            key = str(entry["loc"][-1])
-            valid = _model_at(model, entry["loc"][:-1]).model_fields
-            yield Problem(path, "unknown key", nearest(key, valid))
+            valid = {name for table in tables for name in table.model_fields}
+            yield Problem(path, "unknown key", nearest(str(key), valid))
         elif entry["type"] == "missing":
             yield Problem(path, "is required")
         else:
             yield Problem(path, entry["msg"].removeprefix("Value error, "))
 
 
-def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel]:
-    """The table a location leads to; indices and the names of a table of tables lead nowhere new."""
-    for part in location:
-        field = model.model_fields.get(part) if isinstance(part, str) else None
-        if field is not None:
-            model = next(_models_in(field.annotation), model)
-    return model
+def _walk(model: type[BaseModel], way: Iterable[int | str]) -> tuple[list[type[BaseModel]], Location]:
+    """The tables that may stand at a location, and the location as it reads in the file.
+
+    Indices and names in a table of tables lead to no other model. pydantic names the chosen member of a
+    tagged union in its locations; the file does not.
+    """
+    tables, walked = [model], []
+    for part in way:
+        fields = [table.model_fields[part] for table in tables if part in table.model_fields]
+        chosen = [table for table in tables if part in _tags(table)]
+        if fields:
+            tables = [inner for field in fields for inner in _models_in(field.annotation)] or tables
+        elif len(tables) > 1 and chosen:
+            tables = chosen
+            continue
+        walked.append(part)
+    return tables, tuple(walked)
+
+
+def _tags(table: type[BaseModel]) -> set[Any]:
+    return {
+        value
+        for field in table.model_fields.values()
+        if get_origin(field.annotation) is Literal
+        for value in get_args(field.annotation)
+    }
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
