@@ -129,22 +129,43 @@ class EveryN:
 
 
 @dataclass(frozen=True, slots=True)
+class Density:
+    """The Gaussian that replacing actions were drawn from: known `[B]`, mean and std `[B, A]`, unclipped."""
+
+    known: NDArray[np.bool_]
+    mean: NDArray[np.float32]
+    std: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """What guidance does to this step.
 
-    replaced `[B]`; action `[B, A]`, read where replaced; price_usd `[B]`; ask_id `[B]` of the answer in use
-    (0 = none).
+    replaced `[B]`; action `[B, A]`, read where replaced; price_usd `[B]`, what this step costs; ask_id `[B]`
+    of the ask this step belongs to, made now, waited for or in use (0 = none). Without `density`, as for a
+    deterministic source, replaced steps teach values but not the policy.
     """
 
     replaced: NDArray[np.bool_]
     action: NDArray[np.float32]
     price_usd: NDArray[np.float64]
     ask_id: NDArray[np.int64]
+    density: Density | None = None
+
+    def without(self, rows: NDArray[np.bool_]) -> Advice:
+        """The same advice with nothing done to, or charged for, the True rows."""
+        return Advice(
+            self.replaced & ~rows,
+            self.action,
+            np.where(rows, 0.0, self.price_usd),
+            np.where(rows, 0, self.ask_id),
+            self.density,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """A late answer's effect on the rows it was asked for: the new guidance reward and price of an ask."""
+    """A late answer's effect: the guidance reward of every step of the ask, the price of the whole ask."""
 
     ask_id: int
     reward: float

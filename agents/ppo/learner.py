@@ -20,7 +20,9 @@ from agents.returns import bootstrap_values, explained_variance, generalised_adv
 class Batch:
     """A rollout made ready to learn from, M rows: those whose transition is real.
 
-    old_log_prob, advantage, policy_weight `[M]` (0 where guidance acted); prior, target, mask `[K, M]`.
+    action `[M, A]` and old_log_prob `[M]` are those of the distribution that acted: the learner's, or the
+    guidance's where its density is known; guided `[M]` is 1 where guidance acted; policy_weight `[M]` is 0
+    where the policy must not learn from a row; advantage `[M]`; prior, target, mask `[K, M]`.
     """
 
     observation: Float
@@ -28,6 +30,7 @@ class Batch:
     old_log_prob: Float
     advantage: Float
     policy_weight: Float
+    guided: Float
     prior: Float
     target: Float
     mask: Float
@@ -42,6 +45,7 @@ class Batch:
             self.old_log_prob[rows],
             self.advantage[rows],
             self.policy_weight[rows],
+            self.guided[rows],
             self.prior[:, rows],
             self.target[:, rows],
             self.mask[:, rows],
@@ -96,21 +100,39 @@ def prepare(
         "value_mean": float(mean_value.mean()),
         "value_spread": float(values[:, :-1].std(axis=0).mean()),
     }
-    action = columns.action.reshape(steps * lanes, -1)
-    old = losses.gaussian_log_prob(action, networks.mean(observation), networks.log_std)
+    action, old, weight = _behaviour(columns, observation, networks, config.divergence_cap)
     mask = masks.random((config.members, steps * lanes), dtype=np.float32) < config.bootstrap_share
     batch = Batch(
         observation,
         action,
         old,
         advantages.mean(axis=0).reshape(-1).astype(np.float32),
-        (~columns.replaced).reshape(-1).astype(np.float32),
+        weight,
+        columns.replaced.reshape(-1).astype(np.float32),
         prior[:, : steps * lanes],
         targets.reshape(config.members, -1).astype(np.float32),
         mask.astype(np.float32),
     )
     valid = columns.valid.reshape(-1)
     return (batch if valid.all() else batch.take(np.flatnonzero(valid))), figures
+
+
+def _behaviour(
+    columns: Columns, observation: Float, networks: ActorCritic, cap: float
+) -> tuple[Float, Float, Float]:
+    """Actions, log-probabilities under what drew them, and weights in the policy gradient, one a row.
+
+    A replaced step counts only where its density is known and its divergence within `cap`.
+    """
+    action = columns.action.reshape(len(observation), -1)
+    old = losses.gaussian_log_prob(action, networks.mean(observation), networks.log_std)
+    replaced = columns.replaced.reshape(-1)
+    divergence = columns.divergence.reshape(-1)
+    usable = replaced & (divergence <= cap)  # NaN, unknown, compares false
+    if usable.any():
+        action = np.where(usable[:, None], columns.executed.reshape(len(observation), -1), action)
+        old = np.where(usable, columns.behaviour_log_prob.reshape(-1), old)
+    return action, old, (~replaced | usable).astype(np.float32)
 
 
 class Learner:
@@ -137,6 +159,10 @@ class Learner:
                 count += 1
             if self.config.target_kl is not None and kl > self.config.target_kl:
                 break
+        if not np.isfinite(self.networks.vector).all():
+            raise FloatingPointError(
+                "the update made weights that are not finite; the last checkpoint stands"
+            )
         means = {name: value / max(count, 1) for name, value in totals.items()}
         return {**means, "ratio_error": first_error, "updates": float(count)}
 
@@ -167,7 +193,7 @@ class Learner:
         log_prob = losses.gaussian_log_prob(batch.action, mean, networks.log_std)
         advantage = losses.normalise_advantages(batch.advantage, batch.policy_weight)
         policy = losses.clipped_policy_loss(
-            log_prob, batch.old_log_prob, advantage, batch.policy_weight, self.config.clip
+            log_prob, batch.old_log_prob, advantage, batch.policy_weight, self.config.clip, batch.guided
         )
         by_mean, by_log_std = losses.gaussian_log_prob_gradient(batch.action, mean, networks.log_std)
         outer = policy.log_prob_gradient

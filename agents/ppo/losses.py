@@ -14,10 +14,11 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 def gaussian_log_prob(action: Float, mean: Float, log_std: Float) -> Float:
     """log N(a | mu, diag(sigma^2)), summed over action dimensions: `[B]` from `[B, A]`, `[B, A]`, `[A]`.
 
+    `log_std` may also be `[B, A]`, one a row.
     = sum_j -0.5 * ((a_j - mu_j) / sigma_j)^2 - log sigma_j - 0.5 log 2 pi
     """
     z = (action - mean) * np.exp(-log_std)
-    constant = np.float32(log_std.sum() + 0.5 * LOG_2PI * log_std.size)
+    constant = log_std.sum(axis=-1) + np.float32(0.5 * LOG_2PI * log_std.shape[-1])
     result: Float = np.float32(-0.5) * np.einsum("ij,ij->i", z, z) - constant
     return result
 
@@ -62,12 +63,18 @@ class PolicyLoss:
 
 
 def clipped_policy_loss(
-    log_prob: Float, old_log_prob: Float, advantages: Float, weights: Float, clip: float
+    log_prob: Float,
+    old_log_prob: Float,
+    advantages: Float,
+    weights: Float,
+    clip: float,
+    guided: Float | None = None,
 ) -> PolicyLoss:
     """L = -sum_i w_i min(r_i A_i, clip(r_i, 1-e, 1+e) A_i) / sum_i w_i,  r_i = exp(log pi_i - log pi_old_i).
 
     dL/dlog pi_i = -w_i r_i A_i / sum w where the unclipped term is the smaller one, else 0
     (Schulman et al. 2017, eq. 7). KL is estimated as mean((r - 1) - log r).
+    `worst_ratio_error` leaves out the rows where `guided` `[B]` is 1: their ratio starts away from 1.
     """
     total = np.float32(max(float(weights.sum()), 1.0))
     log_ratio = log_prob - old_log_prob
@@ -76,12 +83,13 @@ def clipped_policy_loss(
     clipped = np.clip(ratio, np.float32(1.0 - clip), np.float32(1.0 + clip)) * advantages
     gradient = np.where(plain <= clipped, plain, np.float32(0.0)) * weights / -total
     apart = np.abs(ratio - np.float32(1.0)) * weights
+    own = apart if guided is None else apart * (np.float32(1.0) - guided)
     return PolicyLoss(
         loss=float(-np.dot(weights, np.minimum(plain, clipped)) / total),
         log_prob_gradient=gradient,
         approx_kl=float(np.dot(weights, ratio - np.float32(1.0) - log_ratio) / total),
         clip_fraction=float(np.count_nonzero(apart > clip) / total),
-        worst_ratio_error=float(apart.max(initial=0.0)),
+        worst_ratio_error=float(own.max(initial=0.0)),
     )
 
 

@@ -9,15 +9,20 @@ import numpy as np
 
 from agents.networks import ActorCritic, Float
 from agents.normalise import RunningNorm
+from agents.ppo.losses import gaussian_log_prob
 from agents.query import ALONE, Advice, Amendment, Decision, Guide, QueryPolicy, StepContext
 from agents.vector import VectorEnv, VectorStep
+
+NO_ASK = 0
 
 
 class Columns:
     """What T vector steps of N lanes left behind, `[T, N, ...]`, one array a column.
 
     `action` is the learner's own, unclipped; `replaced` marks steps whose executed action came from guidance.
-    Rewards of the environment and of guidance, and the price, are never mixed here.
+    Where that one's density is known, `behaviour_log_prob` is its log-probability under it and `divergence`
+    how far its mean lies from the learner's, |(mu_guidance - mu_own) / sigma_own|^2; NaN elsewhere. Rewards
+    of the environment and of guidance, and the price, are never mixed here.
     """
 
     def __init__(self, steps: int, lanes: int, observations: int, actions: int) -> None:
@@ -32,6 +37,8 @@ class Columns:
         self.ask_id = np.zeros(shape, np.int64)
         self.choice = np.full(shape, ALONE, np.int64)
         self.replaced = np.zeros(shape, np.bool_)
+        self.behaviour_log_prob = np.full(shape, np.nan, np.float32)
+        self.divergence = np.full(shape, np.nan, np.float32)
         self.valid = np.ones(shape, np.bool_)
         self.terminated = np.zeros(shape, np.bool_)
         self.truncated = np.zeros(shape, np.bool_)
@@ -39,11 +46,17 @@ class Columns:
         self.final_observations: list[Float] = []
 
     def amend(self, amendment: Amendment) -> bool:
-        """Let a late answer replace the guidance reward and price of its ask's rows; False if it has none."""
-        rows = self.ask_id == amendment.ask_id
-        self.r_guidance[rows] = amendment.reward
-        self.price_usd[rows] = amendment.price_usd
-        return bool(rows.any())
+        """Let a late answer replace the guidance reward of its ask's rows; False if it has none here.
+
+        The price is the whole ask's: it stands on the first row, so that the column's sum is what was paid.
+        """
+        rows = np.argwhere(self.ask_id == amendment.ask_id)
+        if amendment.ask_id == NO_ASK or not len(rows):
+            return False
+        self.r_guidance[tuple(rows.T)] = amendment.reward
+        self.price_usd[tuple(rows.T)] = 0.0
+        self.price_usd[tuple(rows[0])] = amendment.price_usd
+        return True
 
 
 @dataclass(slots=True)
@@ -84,11 +97,11 @@ class Rollout:
         std = np.exp(self.networks.log_std)
         for t in range(len(columns.r_env)):
             seen = self.norm.normalise(self.observation).astype(np.float32)
-            own = self.networks.mean(seen)
-            own += std * self.noise.standard_normal(own.shape, dtype=np.float32)
+            mean = self.networks.mean(seen)
+            own = mean + std * self.noise.standard_normal(mean.shape, dtype=np.float32)
             context = self._context(seen, own)
             decision = self._decide(context)
-            executed = self._guided(columns, t, context, decision) if self.guide is not None else own
+            executed = own if self.guide is None else self._guided(columns, t, context, decision, mean)
             started = time.perf_counter()
             outcome = self.env.step(executed)
             self.env_seconds += time.perf_counter() - started
@@ -111,16 +124,33 @@ class Rollout:
         resetting = self.env.reset_step_next
         return decision.without(resetting) if resetting.any() else decision
 
-    def _guided(self, columns: Columns, t: int, context: StepContext, decision: Decision) -> Float:
+    def _guided(
+        self, columns: Columns, t: int, context: StepContext, decision: Decision, mean: Float
+    ) -> Float:
         """Send the asks, take what has arrived, and return the actions to execute."""
         assert self.guide is not None
         self.guide.submit(context, decision)
         advice: Advice = self.guide.collect(context)
+        resetting = self.env.reset_step_next
+        if resetting.any():
+            advice = advice.without(resetting)
         columns.replaced[t] = advice.replaced
         columns.price_usd[t] = advice.price_usd
         columns.ask_id[t] = advice.ask_id
+        self._write_density(columns, t, advice, mean)
         executed: Float = np.where(advice.replaced[:, None], advice.action, context.own_action)
         return executed
+
+    def _write_density(self, columns: Columns, t: int, advice: Advice, mean: Float) -> None:
+        columns.behaviour_log_prob[t] = columns.divergence[t] = np.nan
+        if advice.density is None:
+            return
+        d = advice.density
+        known = d.known & advice.replaced
+        log_std = np.log(np.where(known[:, None], d.std, 1.0)).astype(np.float32)
+        apart = (d.mean - mean) * np.exp(-self.networks.log_std)
+        columns.behaviour_log_prob[t, known] = gaussian_log_prob(advice.action, d.mean, log_std)[known]
+        columns.divergence[t, known] = np.einsum("ij,ij->i", apart, apart)[known]
 
     def _write(
         self,

@@ -59,6 +59,10 @@ class Training:
         self.episodes = 0
         self.recent: deque[tuple[float, int]] = deque(maxlen=RECENT_EPISODES)
         self.seconds = {"rollout": 0.0, "learn": 0.0}
+        self.amended = {
+            True: 0,
+            False: 0,
+        }  # late answers of the batch that found their rows, or came too late
 
     def advance(self) -> dict[str, float]:
         """One batch, rollout and update. What to log about it comes back; none of it depends on the clock."""
@@ -90,8 +94,9 @@ class Training:
         weight = self.guidance_weight.at(self.steps)
         if guide is None:
             return rewards, weight
+        self.amended = {True: 0, False: 0}
         for amendment in guide.amendments():
-            c.amend(amendment)
+            self.amended[c.amend(amendment)] += 1
         _observe(self.guidance_scale, c.r_guidance, c)
         if weight == 0.0:
             return rewards, weight
@@ -129,6 +134,8 @@ class Training:
             "price_usd": float(c.price_usd.sum()),
             "query_rate": float((c.choice >= 0).mean()),
             "replaced_rate": float(c.replaced.mean()),
+            "answers_amended": float(self.amended[True]),
+            "answers_expired": float(self.amended[False]),
         }
 
     def _policy_figures(self, rate: float) -> dict[str, float]:

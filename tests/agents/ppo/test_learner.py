@@ -30,7 +30,7 @@ def networks_and_batch(rows: int = 16, seed: int = 0) -> tuple[ActorCritic, Batc
     weight = np.ones(rows, np.float32)
     weight[:3] = 0.0
     return networks, Batch(
-        observation, action, old, advantage, weight, networks.prior(observation), target, mask
+        observation, action, old, advantage, weight, 1 - weight, networks.prior(observation), target, mask
     )
 
 
