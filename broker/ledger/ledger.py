@@ -12,7 +12,7 @@ from broker.config.model import IN_MEMORY
 from broker.errors import OverBudget, Unavailable
 from broker.events import Charged, Event, LedgerFailed, Saved
 from broker.ledger.books import NANO, Books, Line, Reservation, to_nano
-from broker.ledger.storage import Booking, Storage
+from broker.ledger.storage import Booking, Storage, read_lines
 
 RETRY_S = 1.0
 EXPIRY_CHECK_S = 1.0
@@ -183,3 +183,15 @@ class Ledger:
             reason="LEDGER_UNAVAILABLE",
             retry_after_ms=int(RETRY_S * 1_000),
         )
+
+
+def stored_lines(path: str, budgets_usd: Mapping[str, float], tenant: str = "") -> list[Line]:
+    """As :meth:`Ledger.summary`, of a file that no broker has open; settles nothing.
+
+    Raises :class:`broker.ledger.LedgerInUse` and ``sqlite3.Error``.
+    """
+    books = Books(budgets_usd)
+    for owner, provider_id, charges, charged, reserved in read_lines(path):
+        books.carry_over(owner, provider_id, charges, charged)
+        books.account(owner, provider_id).reserved += reserved
+    return list(books.lines(tenant))
