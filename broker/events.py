@@ -61,10 +61,13 @@ class AttemptStarted:
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnded:
+    """``detail`` is internal text of a failure: for logs below INFO, never for callers."""
+
     provider_id: str
     outcome: AttemptOutcome
     seconds: float
     rows: int = 1
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Spend:
         try:
             guided = await self._inner.guide(query, call)
         except BaseException as error:
-            self._accounts.settle(reservation, _cut_short(error, price, query.rows))
+            self._accounts.settle(reservation, charge_when_cut(error, price, query.rows))
             raise
         return self._settled(reservation, guided, price, query.rows)
 
@@ -78,7 +78,12 @@ class ImmediateSpend(Spend):
     """The same around a source that never waits."""
 
     def __init__(
-        self, inner: Provider, immediate: Immediate, accounts: Accounts, clock: Clock, emit: Callable[[Event], None]
+        self,
+        inner: Provider,
+        immediate: Immediate,
+        accounts: Accounts,
+        clock: Clock,
+        emit: Callable[[Event], None],
     ) -> None:
         super().__init__(inner, accounts, clock, emit)
         self._immediate = immediate
@@ -91,7 +96,7 @@ class ImmediateSpend(Spend):
         try:
             guided = self._immediate.guide_now(query, call)
         except BaseException as error:
-            self._accounts.settle(reservation, _cut_short(error, price, query.rows))
+            self._accounts.settle(reservation, charge_when_cut(error, price, query.rows))
             raise
         return self._settled(reservation, guided, price, query.rows)
 
@@ -116,13 +121,15 @@ def charge_of(usage: Usage | None, price: Price, rows: int) -> tuple[float, bool
         return (stated, False) if sound else (estimate, True)
     if not (price.usd_per_input_token or price.usd_per_output_token):
         return estimate, False
-    if usage is None or not (0 <= usage.input_tokens <= MAX_TOKENS and 0 <= usage.output_tokens <= MAX_TOKENS):
+    if usage is None or not (
+        0 <= usage.input_tokens <= MAX_TOKENS and 0 <= usage.output_tokens <= MAX_TOKENS
+    ):
         return estimate, True
     tokens = usage.input_tokens * price.usd_per_input_token
     return estimate + tokens + usage.output_tokens * price.usd_per_output_token, False
 
 
-def _cut_short(error: BaseException, price: Price, rows: int) -> float:
+def charge_when_cut(error: BaseException, price: Price, rows: int) -> float:
     """USD to charge for a call that did not complete."""
     cut = isinstance(error, asyncio.CancelledError) or (
         isinstance(error, ProviderError)

@@ -6,6 +6,7 @@ configuration. Text is never evaluated.
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import re
 from collections.abc import Callable, Mapping
@@ -68,7 +69,7 @@ class RulesProvider:
             return Guided(AttemptOutcome.NO_GUIDANCE)
         try:
             actions = np.asarray(rule(query.observations), np.float32)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             raise ProviderError(
                 AttemptOutcome.PROVIDER_FAULT, f"the rule raised {type(error).__name__}"
             ) from error

@@ -24,4 +24,4 @@ class Cheapest:
         priced = [(c.info.price.estimate(need.hold_steps), c.latency.p50_ms, c) for c in field.eligible]
         priced.sort(key=lambda entry: entry[:2])
         steps = tuple(Step(c.info.provider_id, -usd, f"{usd:g} USD a row") for usd, _, c in priced)
-        return Plan(self.name, steps, field.excluded, field.fallback, field.available_at)
+        return Plan(self.name, steps, field.excluded, field.fallback, field.cooling)

@@ -9,6 +9,8 @@ from broker.config import RouteSettings
 from broker.routing.interface import Candidate, Need, Step
 from protos.types import ProviderState
 
+COOLING = "cooling"
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -17,32 +19,34 @@ class Field:
     eligible: list[Candidate]
     excluded: tuple[Step, ...]
     fallback: str
-    available_at: float | None
+    cooling: tuple[str, ...]
 
 
 def sort_out(need: Need, candidates: Sequence[Candidate], settings: RouteSettings) -> Field:
     """Split a need's candidates. A fallback that is no provider of the route stands apart from the rest."""
     eligible: list[Candidate] = []
     excluded: list[Step] = []
+    cooling: list[str] = []
     standing_by = ""
     for candidate in candidates:
         provider_id = candidate.info.provider_id
         why = obstacle(need, candidate)
         if why:
             excluded.append(Step(provider_id, 0.0, why))
+            if why == COOLING:
+                cooling.append(provider_id)
             continue
         if provider_id == settings.fallback:
             standing_by = provider_id
         if provider_id in settings.providers:
             eligible.append(candidate)
-    ends = [candidate.available_at for candidate in candidates if candidate.available_at]
-    return Field(eligible, tuple(excluded), standing_by, min(ends, default=None))
+    return Field(eligible, tuple(excluded), standing_by, tuple(cooling))
 
 
 def obstacle(need: Need, candidate: Candidate) -> str:
-    """Why a source cannot be asked; empty: it can."""
+    """Why a source cannot be asked; empty: it can. ``COOLING`` only where nothing else stands in the way."""
     info = candidate.info
-    if candidate.state is not ProviderState.READY:
+    if candidate.state not in (ProviderState.READY, ProviderState.COOLING):
         return candidate.state.name.lower()
     if need.hold_steps and not info.leasable:
         return "gives no leases"
@@ -52,4 +56,4 @@ def obstacle(need: Need, candidate: Candidate) -> str:
         return "at its concurrency limit"
     if candidate.latency.p50_ms / 1000 > need.time_left_s:
         return "its median latency is above the time left"
-    return ""
+    return COOLING if candidate.state is ProviderState.COOLING else ""

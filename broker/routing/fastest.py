@@ -33,7 +33,7 @@ class Fastest:
         ordered = sorted(field.eligible, key=_slowness)
         steps = [Step(c.info.provider_id, -c.latency.p50_ms, _why(c)) for c in ordered]
         attempts = self._exploration.applied(steps, ordered)
-        return Plan(self.name, attempts, field.excluded, field.fallback, field.available_at)
+        return Plan(self.name, attempts, field.excluded, field.fallback, field.cooling)
 
 
 def _slowness(candidate: Candidate) -> tuple[bool, float, int]:

@@ -27,4 +27,4 @@ class Fixed:
             for place, provider_id in enumerate(self._settings.providers)
             if provider_id in places
         )
-        return Plan(self.name, steps, field.excluded, field.fallback, field.available_at)
+        return Plan(self.name, steps, field.excluded, field.fallback, field.cooling)

@@ -42,15 +42,14 @@ class Plan:
     """Attempts in order; ``excluded`` says who was left out and why.
 
     ``fallback`` is tried once the attempts have failed, in time that is kept for it, and marks its answer
-    degraded; empty: none. ``available_at``: when the first of those that are cooling
-    is back, in seconds on the broker's clock; None: none is.
+    degraded; empty: none. ``cooling``: those whose cooldown alone kept them out.
     """
 
     strategy: str
     attempts: tuple[Step, ...]
     excluded: tuple[Step, ...] = ()
     fallback: str = ""
-    available_at: float | None = None
+    cooling: tuple[str, ...] = ()
 
 
 class Strategy(Protocol):

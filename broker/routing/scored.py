@@ -41,7 +41,7 @@ class Scored:
         ]
         steps.sort(key=lambda step: -step.score)
         attempts = self._exploration.applied(steps, field.eligible)
-        return Plan(self.name, attempts, field.excluded, field.fallback, field.available_at)
+        return Plan(self.name, attempts, field.excluded, field.fallback, field.cooling)
 
 
 def score(settings: ScoredSettings, quality: float, latency_share: float, price_share: float) -> float:

@@ -1,7 +1,7 @@
 """What routing knows of each source from its past calls: how fast, how good, how busy, whether cooling.
 
 Only usable replies enter the latency window: a failure's three milliseconds say nothing of how fast a source
-is, and a call that was cut says only "longer than this". The first calls after a start are left out as warm-up.
+is, and a call that was cut says only "longer than this". The first calls are left out as warm-up.
 """
 
 from __future__ import annotations
