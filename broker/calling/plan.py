@@ -147,6 +147,7 @@ class PlanFollower:
             ended = await source.guide(ask.query, replace(ask.call, deadline=deadline))
         except BrokerError as error:
             ask.refused = error
+            return None
         except Exception as error:
             ended = _as_provider_error(error)
         finally:

@@ -1,4 +1,4 @@
-"""The outermost layer of an attempt: its source's timeout or the call's deadline ends it, whichever is first."""
+"""The outermost layer of an attempt: the source's timeout or the call's deadline ends it."""
 
 from __future__ import annotations
 
