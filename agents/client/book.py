@@ -1,0 +1,148 @@
+"""The book of asks: what is in flight, what is still waited for, how each ended, and the counts of it all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from agents.client.asks import Ended, OpenAsk
+from agents.client.counts import Counts
+from protos.types import Answer, AskOutcome, DropReason, Failure
+
+MAX_ENDED = 65_536
+MAX_ARRIVALS = 4_096
+Due = tuple[int, int]
+"""(lane, step)"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """Row `row` of an answer that could not be acted on, kept to learn from."""
+
+    answer: Answer
+    row: int
+    why: DropReason
+
+
+class _Waiter:
+    __slots__ = ("future", "pending")
+
+    def __init__(self, pending: set[Due], future: asyncio.Future[bool]) -> None:
+        self.pending = pending
+        self.future = future
+
+    def settle(self, due: Due) -> None:
+        self.pending.discard(due)
+        if not self.pending:
+            self.expire(True)
+
+    def expire(self, settled: bool = False) -> None:
+        if not self.future.done():
+            self.future.set_result(settled)
+
+
+class Book:
+    """Lives on the loop's thread."""
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+        self.open: dict[int, OpenAsk] = {}
+        self.ended: dict[int, Ended] = {}
+        self.arrivals: deque[Arrival] = deque(maxlen=MAX_ARRIVALS)
+        self._due: dict[Due, int] = {}
+        self._waiters: list[_Waiter] = []
+
+    def add(self, ask: OpenAsk) -> None:
+        self.open[ask.ask_id] = ask
+        self._expect((ask.lane, ask.step))
+
+    def expect_step(self, ask: OpenAsk, step: int) -> None:
+        """A lease row went up: an answer for `step` is due."""
+        ask.waiting.add(step)
+        ask.sent_step = step
+        self._expect((ask.lane, step))
+
+    def answered(self, ask: OpenAsk, step: int) -> None:
+        """Something came for `step` of this ask. A second time changes nothing."""
+        if step in ask.waiting:
+            ask.waiting.remove(step)
+            self._settle((ask.lane, step))
+
+    def decide(self, ask: OpenAsk, outcome: AskOutcome) -> None:
+        """An ask's outcome is counted once, by what came first."""
+        if ask.outcome is None:
+            ask.outcome = outcome
+            self.counts.outcomes[outcome] += 1
+
+    def finish(self, ask: OpenAsk, otherwise: AskOutcome, failure: Failure | None = None) -> None:
+        """The ask is over. `otherwise` is its outcome where no usable answer came."""
+        if self.open.pop(ask.ask_id, None) is None:
+            return
+        self.decide(ask, otherwise)
+        assert ask.outcome is not None
+        self._remember(ask.ask_id, Ended(ask.outcome, ask.charged_usd, failure))
+        self.forgo(ask)
+
+    def forgo(self, ask: OpenAsk) -> None:
+        """Nobody waits for this ask any more; it may still be answered, to learn from."""
+        for step in tuple(ask.waiting):
+            self.answered(ask, step)
+
+    def refuse(self, failure: Failure, outcome: AskOutcome) -> None:
+        """An ask that never left this process."""
+        self._remember(failure.ask_id, Ended(outcome, 0.0, replace(failure, outcome=outcome), local=True))
+
+    def lose_all(self, code: int, message: str) -> None:
+        """The connection ended: every ask in flight did, as far as this process can know."""
+        self.counts.lost += len(self.open)
+        for ask in self.open.values():
+            failure = Failure(
+                ask.lane,
+                ask.ask_id,
+                0,
+                ask.step,
+                code,
+                "CONNECTION_LOST",
+                message,
+                outcome=AskOutcome.UNAVAILABLE,
+            )
+            outcome = AskOutcome.UNAVAILABLE if ask.outcome is None else ask.outcome
+            self._remember(ask.ask_id, Ended(outcome, ask.charged_usd, failure, local=True))
+        self.open.clear()
+        self._due.clear()
+        for waiter in self._waiters:
+            waiter.expire(True)
+
+    async def settled(self, due: Iterable[Due], timeout_s: float) -> bool:
+        """True once nothing of `due` is waited for any more; False when the time ended first."""
+        pending = {one for one in due if one in self._due}
+        if not pending:
+            return True
+        loop = asyncio.get_running_loop()
+        waiter = _Waiter(pending, loop.create_future())
+        self._waiters.append(waiter)
+        timer = loop.call_later(timeout_s, waiter.expire)
+        try:
+            return await waiter.future
+        finally:
+            timer.cancel()
+            self._waiters.remove(waiter)
+
+    def _expect(self, due: Due) -> None:
+        self._due[due] = self._due.get(due, 0) + 1
+
+    def _settle(self, due: Due) -> None:
+        left = self._due.get(due, 0) - 1
+        if left > 0:
+            self._due[due] = left
+            return
+        self._due.pop(due, None)
+        for waiter in self._waiters:
+            waiter.settle(due)
+
+    def _remember(self, ask_id: int, ended: Ended) -> None:
+        self.ended[ask_id] = ended
+        if len(self.ended) > MAX_ENDED:
+            del self.ended[next(iter(self.ended))]

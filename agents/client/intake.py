@@ -1,0 +1,223 @@
+"""Takes the broker's messages apart: answers into registers, the rest into the tables they keep alive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from agents.client import constraints as limits
+from agents.client.advice import provider_of
+from agents.client.asks import OpenAsk, outcome_of
+from agents.client.book import Arrival, Book
+from agents.client.lane import Held, join, rank
+from agents.client.lanes import Lane
+from agents.client.providers import ProviderTable
+from protos import codec
+from protos.guidance.v1 import guidance_pb2 as pb
+from protos.types import (
+    ActionAdvice,
+    Answer,
+    AskOutcome,
+    Chunk,
+    ChunkAnchor,
+    Constraints,
+    DropReason,
+    Failure,
+    Guidance,
+    GuidanceKind,
+    OperatorPush,
+    Plan,
+    ProviderUpdate,
+    Residual,
+    ShapingTerms,
+    Skill,
+    Subgoals,
+)
+
+M = TypeVar("M")
+V = TypeVar("V")
+FOREVER = 2**63
+
+KIND_OF: Mapping[type[Guidance], GuidanceKind] = {
+    ActionAdvice: GuidanceKind.ACTION,
+    Chunk: GuidanceKind.CHUNK,
+    Subgoals: GuidanceKind.SUBGOALS,
+    Skill: GuidanceKind.SKILL,
+    ShapingTerms: GuidanceKind.SHAPING,
+    Constraints: GuidanceKind.CONSTRAINTS,
+    Plan: GuidanceKind.PLAN,
+    Residual: GuidanceKind.RESIDUAL,
+}
+
+
+class Intake:
+    """`generation` counts our own connections: a restarted broker may repeat an old number."""
+
+    def __init__(self, book: Book, lanes: Mapping[int, Lane], providers: ProviderTable) -> None:
+        self.book = book
+        self.lanes = lanes
+        self.providers = providers
+        self.credits = 0
+        self.generation = 0
+        self.wire_generation = 0
+        self.pushes: list[OperatorPush] = []
+        self.listener: Callable[[Answer], None] | None = None
+
+    def take(self, message: pb.SessionResponse) -> None:
+        """In the order of the fields; a part that breaks the contract is counted and left out."""
+        counts = self.book.counts
+        counts.gaps += message.gap.dropped_updates
+        self._each(message.constraints, codec.constraints_from_proto, self._constrain)
+        self._each(message.pushes, codec.operator_push_from_proto, self._push)
+        self._each(message.answers, codec.answer_from_proto, self.answer)
+        self._each(message.failures, codec.failure_from_proto, self.failure)
+        self._each(message.provider_updates, codec.provider_update_from_proto, self._provider)
+        self.credits += message.credits_returned
+
+    def answer(self, answer: Answer) -> None:
+        """B rows of one answer: counted, charged, settled, and held where they can still be acted on."""
+        if self.listener is not None:
+            self.listener(answer)
+        counts = self.book.counts
+        counts.answers[answer.kind] += answer.rows
+        if answer.prices_usd:
+            counts.charge(provider_of(answer), sum(answer.prices_usd))
+        for row, ask_id in enumerate(answer.ask_ids):
+            ask = self.book.open.get(ask_id)
+            if ask is None:
+                self._drop(answer, row, DropReason.STALE_GENERATION)
+            else:
+                self._row(ask, answer, row)
+
+    def failure(self, failure: Failure) -> None:
+        self.book.counts.failures += 1
+        ask = self.book.open.get(failure.ask_id)
+        if ask is None:
+            return
+        self.book.answered(ask, failure.step)
+        if failure.ended:
+            self._close(ask, failure.outcome, failure)
+
+    def _row(self, ask: OpenAsk, answer: Answer, row: int) -> None:
+        step = answer.steps[row]
+        if answer.prices_usd:
+            ask.charged_usd += answer.prices_usd[row]
+        if answer.guidance is not None:
+            self.book.decide(ask, outcome_of(answer))
+            self._hold(ask, answer, row, answer.guidance)
+        self.book.answered(ask, step)
+        if answer.ended:
+            ask.ended_steps += 1
+            if self._is_over(ask, answer):
+                self._close(ask, AskOutcome.NONE)
+
+    def _is_over(self, ask: OpenAsk, answer: Answer) -> bool:
+        """A plain ask ends with its answer; a lease when each step is answered, or its last is over and none
+        is due.
+        """
+        if not (answer.leased and ask.leased) or ask.ended_steps >= ask.options.hold_steps:
+            return True
+        return not ask.waiting and self.lanes[ask.lane].executed >= ask.last_step
+
+    def _close(self, ask: OpenAsk, otherwise: AskOutcome, failure: Failure | None = None) -> None:
+        self.book.finish(ask, otherwise, failure)
+        lane = self.lanes[ask.lane]
+        if ask.leased and ask in lane.leases:
+            lane.leases.remove(ask)
+
+    def _hold(self, ask: OpenAsk, answer: Answer, row: int, guidance: Guidance) -> None:
+        lane = self.lanes[ask.lane]
+        if not self._current(lane, ask, answer, row):
+            self.book.counts.stale += 1
+            self._drop(answer, row, DropReason.STALE_GENERATION, counted=True)
+            return
+        held = self._held(lane, ask, answer, row, guidance)
+        if _late_prefix(held):
+            self._drop(answer, row, DropReason.LATE_PREFIX)
+        elif held.last_step <= lane.executed:
+            self.book.counts.late += 1
+            self._drop(answer, row, DropReason.LATE, counted=True)
+        else:
+            self._join(lane, held)
+
+    def _join(self, lane: Lane, held: Held) -> None:
+        if held.kind is GuidanceKind.CONSTRAINTS:
+            guidance = held.answer.guidance
+            assert isinstance(guidance, Constraints)
+            source = guidance.source or provider_of(held.answer)
+            self._constrain(replace(guidance, lanes=(lane.number,), source=source, version=held.rank[-1]))
+        joined = join(lane.registers, held)
+        if joined is lane.registers:
+            self.book.counts.superseded += 1
+            self._drop(held.answer, held.row, DropReason.SUPERSEDED, counted=True)
+        lane.registers = joined
+
+    def _current(self, lane: Lane, ask: OpenAsk, answer: Answer, row: int) -> bool:
+        """Whether the answer belongs to the stream, episode and lane generation of now."""
+        return (
+            ask.lane_generation == lane.generation
+            and answer.episodes[row] == lane.episode
+            and (not answer.lane_generations or answer.lane_generations[row] == lane.generation)
+            and answer.session_generation in (0, self.wire_generation)
+        )
+
+    def _held(self, lane: Lane, ask: OpenAsk, answer: Answer, row: int, guidance: Guidance) -> Held:
+        step = answer.steps[row]
+        first, last = _usable_steps(ask, lane, step, row, guidance)
+        seq = answer.seqs[row] if answer.seqs else 0
+        place = rank(self.generation, lane.generation, step, answer.kind, seq)
+        return Held(place, KIND_OF[type(guidance)], answer, row, first, last, lane.executed + 1)
+
+    def _drop(self, answer: Answer, row: int, why: DropReason, counted: bool = False) -> None:
+        """Not for acting, but for learning."""
+        if not counted:
+            self.book.counts.stale += why is DropReason.STALE_GENERATION
+            self.book.counts.late += why is DropReason.LATE_PREFIX
+        self.book.arrivals.append(Arrival(answer, row, why))
+
+    def _constrain(self, constraints: Constraints) -> None:
+        for lane in self._lanes(constraints.lanes):
+            lane.envelope = limits.put(lane.envelope, constraints, self.generation)
+
+    def _push(self, push: OperatorPush) -> None:
+        if push.stop is None:
+            self.pushes.append(push)
+            return
+        for lane in self._lanes(push.lanes):
+            lane.envelope = limits.stop(lane.envelope, push.stop)
+
+    def _provider(self, update: ProviderUpdate) -> None:
+        self.providers.update(update)
+
+    def _lanes(self, numbers: Iterable[int]) -> list[Lane]:
+        return [self.lanes[number] for number in numbers if number in self.lanes] or (
+            [] if tuple(numbers) else list(self.lanes.values())
+        )
+
+    def _each(self, messages: Iterable[M], decode: Callable[[M], V], use: Callable[[V], Any]) -> None:
+        for message in messages:
+            try:
+                value = decode(message)
+            except codec.ContractError:
+                self.book.counts.malformed += 1
+                continue
+            use(value)
+
+
+def _usable_steps(ask: OpenAsk, lane: Lane, step: int, row: int, guidance: Guidance) -> tuple[int, int]:
+    """The control steps at which this guidance may act, both included."""
+    if isinstance(guidance, Chunk):
+        first = lane.executed + 1 if guidance.anchor is ChunkAnchor.ARRIVAL else guidance.first_steps[row]
+        return first, first + guidance.actions.shape[1] - 1
+    if not isinstance(guidance, ActionAdvice):
+        return step, FOREVER  # subgoals, skills and the like hold until something newer comes
+    last = step + ask.options.max_age_steps
+    return step, min(last, ask.last_step) if ask.leased else last
+
+
+def _late_prefix(held: Held) -> bool:
+    """A chunk that took longer than the prefix it was conditioned on would jump."""
+    if held.kind is not GuidanceKind.CHUNK or not held.chunk.conditioned_prefix:
+        return False
+    return held.arrived_step - held.step > held.chunk.conditioned_prefix
