@@ -36,7 +36,7 @@ def _describe(config: Config, environ: Mapping[str, str]) -> None:
     print(f"auth   {_auth(config)}")
     print(f"ledger {config.ledger.path}")
     rows = [_provider_row(settings, environ) for settings in config.providers]
-    print_table("providers", ("id", "kind", "USD an ask", "USD a leased step", "tasks", "status"), rows)
+    print_table("providers", ("id", "kind", "USD/ask", "USD/step", "tasks", "status"), rows)
     routes = [
         (task, settings.route.strategy, ", ".join(settings.route.providers), settings.route.fallback or "-")
         for task, settings in config.tasks.items()
@@ -58,5 +58,5 @@ def _provider_row(settings: ProviderSettings, environ: Mapping[str, str]) -> tup
         usd(settings.price.usd_per_ask),
         usd(settings.price.usd_per_leased_step),
         ", ".join(settings.tasks) or "all",
-        "ready to start" if missing is None else f"disabled: {missing}",
+        "enabled" if missing is None else f"disabled: {missing}",
     )

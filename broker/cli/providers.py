@@ -26,7 +26,7 @@ def run(args: Namespace) -> int:
         return 1
     states = {state.provider_id: state for state in response.states}
     rows = [row(info, states.get(info.provider_id)) for info in response.providers]
-    columns = ("id", "kind", "state", "p50", "p95", "in flight", "USD an ask", "USD a leased step", "tasks")
+    columns = ("id", "kind", "state", "p50", "p95", "in flight", "USD/ask", "USD/step", "tasks")
     print_table(f"providers, configuration {response.config_generation}", columns, rows)
     return 0
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     try:
+        from rich import box
         from rich.console import Console
         from rich.table import Table
     except ImportError:
         print("\n".join([title, *aligned([list(columns), *rows])]))
         return
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
