@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from graphlib import CycleError
 
 from broker.config.model import Config
 from broker.config.problems import Problem, nearest
@@ -10,7 +11,7 @@ from broker.config.secrets import MissingSecret
 
 
 def check_consistency(config: Config, environ: Mapping[str, str]) -> list[Problem]:
-    checks: list[Callable[[Config], Iterator[Problem]]] = [_providers, _routes, _auth]
+    checks: list[Callable[[Config], Iterator[Problem]]] = [_providers, _circles, _routes, _auth]
     return [p for check in checks for p in check(config)] + list(_tokens(config, environ))
 
 
@@ -27,6 +28,13 @@ def _providers(config: Config) -> Iterator[Problem]:
             if task not in config.tasks:
                 fault = f"{task!r} is not a configured task"
                 yield Problem(f"providers[{index}].tasks", fault, nearest(task, config.tasks))
+
+
+def _circles(config: Config) -> Iterator[Problem]:
+    try:
+        config.providers_in_order()
+    except CycleError as error:
+        yield Problem("providers", f"stand on each other in a circle: {' -> '.join(error.args[1])}")
 
 
 def _routes(config: Config) -> Iterator[Problem]:

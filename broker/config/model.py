@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -128,6 +129,12 @@ class Config(Strict):
         return {
             name: tenant.budget_usd for name, tenant in self.tenants.items() if tenant.budget_usd is not None
         }
+
+    def providers_in_order(self) -> list[ProviderSettings]:
+        """Each after those it is built on. Raises ``graphlib.CycleError``, which loading has ruled out."""
+        by_id = {settings.id: settings for settings in self.providers}
+        order = TopologicalSorter({settings.id: settings.references() for settings in self.providers})
+        return [by_id[name] for name in order.static_order() if name in by_id]
 
     def provider(self, provider_id: str) -> ProviderSettings:
         """Raises KeyError for an id that is not configured."""
