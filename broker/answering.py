@@ -62,7 +62,7 @@ def outcome_of(called: Called) -> AskOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Landing:
-    """A call that completed: ``query`` is what the source was asked; times are seconds on the broker's clock."""
+    """A call that completed. ``query`` is what the source was asked; times are the broker clock's seconds."""
 
     called: Called
     query: Query
@@ -75,12 +75,12 @@ def from_call(
     rows: Sequence[int],
     landing: Landing,
     call_rows: Sequence[int],
-    price_usd: float,
+    prices_usd: Sequence[float],
     *,
     status: CacheStatus = CacheStatus.NOT_LOOKED_UP,
     leased: bool = False,
 ) -> Answer:
-    """The answer of ``rows``, which were rows ``call_rows`` of the call. ``price_usd`` is charged for each."""
+    """The answer of ``rows``, which were rows ``call_rows`` of the call, each at its charged price."""
     called = landing.called
     guided = called.guided
     usable = guided.outcome.usable
@@ -88,7 +88,7 @@ def from_call(
     return Answer(
         kind=AnswerKind.FINAL if usable else AnswerKind.NONE,
         provider_ids=(called.provider_id,),
-        prices_usd=[price_usd] * len(rows),
+        prices_usd=prices_usd,
         confidence=_pick(guided.confidence, call_rows),
         guidance=_guidance(asking, rows, landing, call_rows) if usable else None,
         none_reason=None if usable else none_reason(guided.outcome),
@@ -136,22 +136,39 @@ def from_cache(asking: Asking, row: int, hit: CachedAnswer, now: float) -> Answe
     )
 
 
+def again(asking: Asking, row: int, kept: Answer, at: int) -> Answer:
+    """Row ``at`` of an answer that was given before, addressed to the same ask asked again."""
+    return replace(
+        kept,
+        prices_usd=[kept.prices_usd[at]] if kept.prices_usd else (),
+        confidence=[kept.confidence[at]] if kept.confidence else (),
+        guidance=None if kept.guidance is None else rows_of(kept.guidance, [at]),
+        session_generation=0,
+        seqs=(),
+        supersedes=(),
+        **_address(asking.query, [row]),
+    )
+
+
 def nothing(
     asking: Asking,
     rows: Sequence[int],
     reason: NoneReason,
     *,
+    provider_id: str = "",
     pending: bool = False,
+    leased: bool = False,
     status: CacheStatus = CacheStatus.NOT_LOOKED_UP,
 ) -> Answer:
     """NONE, by the broker's own decision. ``pending``: the ask lives on until its final clock."""
     return Answer(
         kind=AnswerKind.NONE,
-        provider_ids=(),
+        provider_ids=(provider_id,) if provider_id else (),
         prices_usd=[0.0] * len(rows),
         none_reason=reason,
         pending=pending,
         ended=not pending,
+        leased=leased,
         cache_status=status,
         goal_id=asking.query.options.goal.goal_id,
         **_address(asking.query, rows),
@@ -171,7 +188,7 @@ def rows_of(guidance: Guidance, rows: Sequence[int]) -> Guidance:
 
 
 def moved(guidance: Guidance, steps: Sequence[int]) -> Guidance:
-    """Guidance for the same question asked at other steps, ``steps`` later, row by row: only chunks count steps."""
+    """Guidance as for the same question asked ``steps`` later, row by row. Only chunks count steps."""
     if not isinstance(guidance, Chunk):
         return guidance
     return replace(guidance, first_steps=[f + s for f, s in zip(guidance.first_steps, steps, strict=True)])

@@ -10,13 +10,16 @@ from broker.alarms import Alarm
 from broker.deadline import Deadlines
 from broker.errors import BrokerError
 from broker.identity import Owner
+from broker.leases import Lease
 from broker.singleflight import Flight, Seat
 from protos.types import Answer, Query
+
+UNSET = Deadlines(0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. ``task_label`` is the task's configured name, for metrics; ``owner`` keeps its identities."""
+    """Who asks, and for which configured task; ``owner`` keeps its asks' identities."""
 
     tenant: str
     agent: str
@@ -35,8 +38,14 @@ class Sink(Protocol):
         """Take rows' answer. Returns it serialised, as it goes out."""
         ...
 
-    def repeat(self, asking: Asking, row: int, answer: Answer) -> None:
-        """Take the answer of an ask that had ended before it was asked again."""
+    def lease(self, asking: Asking, lease: Lease) -> None:
+        """An ask of the asking holds a lease from now on."""
+        ...
+
+    def lease_ended(self, lease: Lease) -> None: ...
+
+    def idle_s(self, lane: int) -> float:
+        """After how many seconds without a row the lane's leases end."""
         ...
 
     def fail(self, asking: Asking, rows: Sequence[int], error: BrokerError) -> None: ...
@@ -50,16 +59,18 @@ class Sink(Protocol):
 class Asking:
     """B rows that were asked together, their clocks, and which of them are still open.
 
-    ``bodies``: see :mod:`broker.identity`. ``seated``: where each open row waits. ``quiet``: rows whose first
-    usable answer has not been sent, so that their outcome is not counted yet.
+    ``bodies``: see :mod:`broker.identity`. ``seated``: where each row waits that waits. ``unary``: one clock, and
+    ``time_left_s`` is what the call's own deadline leaves of it (None: no deadline was set).
     """
 
     caller: Caller
     query: Query
     bodies: Sequence[int]
     received_at: float
-    deadlines: Deadlines
     sink: Sink
+    unary: bool = False
+    time_left_s: float | None = None
+    deadlines: Deadlines = UNSET
     open: set[int] = field(default_factory=set)
     seated: dict[int, tuple[Flight, Seat]] = field(default_factory=dict)
     told_pending: bool = False
@@ -71,8 +82,9 @@ class Asking:
     def close_rows(self, rows: Sequence[int]) -> None:
         """These rows are over; with the last one the alarms go."""
         self.open.difference_update(rows)
-        for row in rows:
-            self.seated.pop(row, None)
+        if self.seated:
+            for row in rows:
+                self.seated.pop(row, None)
         if not self.open:
             for alarm in self.alarms:
                 alarm.cancel()

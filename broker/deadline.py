@@ -27,7 +27,7 @@ class Deadlines:
 def session_deadlines(
     received_at: float, options: AskOptions, rules: ClockRules, final_cap_ms: int
 ) -> Deadlines:
-    """Two clocks. Not given: the default; longer than the cap: the cap. The first never outlasts the final."""
+    """Two clocks. Not given: the default; beyond the cap: the cap. The first never outlasts the final."""
     final_ms = min(options.final_by_ms or final_cap_ms, final_cap_ms)
     first_ms = min(options.first_answer_by_ms or rules.first_default_ms, rules.first_cap_ms, final_ms)
     return Deadlines(received_at + first_ms / 1000, received_at + final_ms / 1000)

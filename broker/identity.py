@@ -25,7 +25,10 @@ Bodies = Sequence[int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Running:
-    """Row ``row`` of ``flight`` carries the ask. ``pays`` is false where another ask caused the call."""
+    """Row ``row`` of ``flight`` carries the ask; a lease that waits for its first answer has no flight.
+
+    ``pays`` is false where another ask caused the call.
+    """
 
     flight: Any
     row: int
@@ -48,6 +51,7 @@ class Owner:
     agent: str
     number: int
     known: dict[int, Running | Ended] = field(default_factory=dict)
+    reported: set[int] = field(default_factory=set)  # ended asks whose agent has told what became of them
     holders: int = 0  # sessions and calls that use it now
 
     def all_new(self, ask_ids: Sequence[int]) -> bool:
@@ -127,6 +131,7 @@ class IdentityTable:
             record = owner.known.get(ask_id)
             if isinstance(record, tuple) and record[0] == ids:
                 del owner.known[ask_id]
+                owner.reported.discard(ask_id)
         self._forget_idle(owner)
 
     def _forget_idle(self, owner: Owner) -> None:
@@ -138,8 +143,8 @@ class IdentityTable:
 def bodies_of(query: Query) -> list[int]:
     """A number for what each row says, the same however rows are batched.
 
-    Left out is what may differ between an ask and its retry: the clocks, runway, delay and time stamps. Keyed by
-    the interpreter's random seed, so that only this process can compare two of them.
+    Left out is what may differ between an ask and its retry: the clocks, runway, delay and time stamps. Keyed
+    by the interpreter's random seed, so that only this process can compare two of them.
     """
     rows, observations = query.rows, query.observations
     columns: list[Iterable[Any]] = [query.lanes, query.episodes, query.steps]

@@ -1,8 +1,8 @@
 """Calls that outlive those who wait for them: started once, joined by whoever asks the same, ended once.
 
-After golang's singleflight; the care here is for cancellation. A flight is a task that the broker owns. Whoever
-waits holds a seat and may leave at any time; when the last seat is empty the call lingers for a moment, since a
-retry may come back for it, and is then cancelled. An explicit cancel by the last one acts at once.
+After golang's singleflight; the care here is for cancellation. A flight is a task that the broker owns.
+Whoever waits holds a seat and may leave at any time; when the last seat is empty the call lingers for a moment,
+since a retry may come back for it, and is then cancelled. An explicit cancel by the last one acts at once.
 """
 
 from __future__ import annotations
@@ -32,12 +32,18 @@ class Seat:
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """One call under way. ``keys`` has one entry a row, or none where the call is nobody else's."""
+    """One call under way. ``keys`` has one entry a row, or none where the call is nobody else's.
+
+    ``booked``: every seat ever taken by an ask of its own, with the rows it had then; who retries takes a seat
+    but books none.
+    """
 
     tenant: str
     query: Query
     keys: Sequence[bytes]
     began_at: float
+    deadline: float
+    booked: list[Seat] = field(default_factory=list)
     seats: list[Seat] = field(default_factory=list)
     task: asyncio.Task[Called] | None = None
     lingering: Alarm | None = None
@@ -58,20 +64,22 @@ class Flights:
 
     def find(self, tenant: str, key: bytes) -> tuple[Flight, int] | None:
         """The flight that carries this key, and the row it has there."""
-        return self._by_key.get((tenant, key))
+        found = self._by_key.get((tenant, key))
+        return None if found is None or found[0].abandoned else found
 
     def launch(
         self,
         tenant: str,
         query: Query,
         keys: Sequence[bytes],
+        deadline: float,
         run: Coroutine[Any, Any, Called],
         landed: Landed,
     ) -> Flight:
         """Start ``run``; ``landed`` is called once, with its result or a broker's error, when it ends."""
-        flight = Flight(tenant, query, keys, self._clock.now())
+        flight = Flight(tenant, query, keys, self._clock.now(), deadline)
         for row, key in enumerate(keys):
-            self._by_key.setdefault((tenant, key), (flight, row))
+            self._by_key[tenant, key] = (flight, row)
         flight.task = asyncio.get_running_loop().create_task(run)
         self._under_way.add(flight)
         flight.task.add_done_callback(lambda task: self._end(flight, task, landed))
