@@ -95,7 +95,7 @@ class RemoteProvider:
                 raise SetupError("address", f"Describe broke the contract: {error.message}") from None
             check_description(told, task, folder, self._settings.layout_id)
         if told is not None:
-            self.info = _described_info(told, self._settings, tuple(self._tasks))
+            self.info = _described_info(told, self._settings, self._tasks)
         self.state = ProviderState.READY
         return True
 
@@ -127,14 +127,19 @@ def _undescribed(settings: RemoteSettings, tasks: tuple[str, ...]) -> ProviderIn
     )
 
 
-def _described_info(told: ProviderInfo, settings: RemoteSettings, tasks: tuple[str, ...]) -> ProviderInfo:
-    """The source's word about itself, under the operator's."""
+def _described_info(
+    told: ProviderInfo, settings: RemoteSettings, tasks: Mapping[str, TaskFolder]
+) -> ProviderInfo:
+    """The source's word about itself, under the operator's and, for shapes and bounds, the task's."""
     said = settings.model_fields_set
+    alone = next(iter(tasks.values())) if len(tasks) == 1 else None
     return replace(
         told,
         provider_id=settings.id,
         kind=ProviderKind.REMOTE,
-        tasks=tasks,
+        tasks=tuple(tasks),
+        observations=alone.observations if alone else (),
+        action=alone.action if alone else None,
         price=told.price if "price" not in said else settings.price.price(),
         timeout_ms=settings.timeout_ms if "timeout_ms" in said else told.timeout_ms or settings.timeout_ms,
         max_concurrency=settings.max_concurrency

@@ -23,7 +23,7 @@ from broker.providers.making import SetupError
 
 
 class TlsSettings(Strict):
-    """Without ``ca_file``: the system's authorities. ``cert_file`` and ``key_file``: the broker's own (mTLS)."""
+    """Without ``ca_file``: the system's authorities. ``cert_file``, ``key_file``: the broker's own (mTLS)."""
 
     ca_file: InputFile | None = None
     cert_file: InputFile | None = None
@@ -43,7 +43,7 @@ def _reachable(address: str) -> str:
 
 
 class RemoteSettings(ProviderSettings):
-    """``address`` is host:port; without ``tls`` it must be on this machine. ``token`` goes out as a bearer token.
+    """``address`` is host:port; without ``tls`` it must be on this machine. ``token`` is a bearer token.
 
     Price, timeout and concurrency that stand here win over what the source declares.
     """

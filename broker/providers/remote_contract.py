@@ -60,7 +60,7 @@ def guide_request(task: str, query: Query, reads: Reads, first_id: int) -> pb.Gu
 
 
 def guided_of(reply: pb.GuideResponse, rows: int, actions: int | None) -> Guided:
-    """The reply as a result, ``invalid`` where it breaks the contract. ``actions``: their number, if known."""
+    """The reply as a result, ``invalid`` where it breaks the contract. ``actions``: how many, if known."""
     outcome = _OUTCOMES.get(reply.outcome, AttemptOutcome.INVALID)
     usage = _usage(reply)
     if not outcome.usable:

@@ -28,9 +28,12 @@ def sort_out(need: Need, candidates: Sequence[Candidate], settings: RouteSetting
     excluded: list[Step] = []
     cooling: list[str] = []
     standing_by = ""
+    crowded = all(busy(candidate) for candidate in candidates)  # then one waits its turn
     for candidate in candidates:
         provider_id = candidate.info.provider_id
         why = obstacle(need, candidate)
+        if not why and busy(candidate) and not crowded:
+            why = "at its concurrency limit"
         if why:
             excluded.append(Step(provider_id, 0.0, why))
             if why == COOLING:
@@ -43,6 +46,11 @@ def sort_out(need: Need, candidates: Sequence[Candidate], settings: RouteSetting
     return Field(eligible, tuple(excluded), standing_by, tuple(cooling))
 
 
+def busy(candidate: Candidate) -> bool:
+    most = candidate.info.max_concurrency
+    return bool(most) and candidate.in_flight >= most
+
+
 def obstacle(need: Need, candidate: Candidate) -> str:
     """Why a source cannot be asked; empty: it can. ``COOLING`` only where nothing else stands in the way."""
     info = candidate.info
@@ -52,8 +60,6 @@ def obstacle(need: Need, candidate: Candidate) -> str:
         return "gives no leases"
     if need.max_price_usd is not None and info.price.estimate(need.hold_steps) > need.max_price_usd:
         return "above the price limit"
-    if info.max_concurrency and candidate.in_flight >= info.max_concurrency:
-        return "at its concurrency limit"
     if candidate.latency.p50_ms / 1000 > need.time_left_s:
         return "its median latency is above the time left"
     return COOLING if candidate.state is ProviderState.COOLING else ""
