@@ -13,8 +13,7 @@ from broker.errors import BrokerError, DeadlineReached, OverBudget, Unavailable
 from broker.events import AttemptEnded, AttemptStarted, Event
 from broker.outcomes import AttemptOutcome
 from broker.providers.interface import Call, Guided, Immediate, Provider, ProviderError, Usage
-from broker.routing.interface import Plan
-from broker.routing.stats import Stats
+from broker.routing.interface import Plan, Records
 from protos.types import Price, Query
 
 RETRY_HINT_MS = 1000  # where no source has said when it is back
@@ -44,14 +43,14 @@ class PlanFollower:
     def __init__(
         self,
         sources: Mapping[str, Provider],
-        stats: Stats,
+        records: Records,
         clock: Clock,
         emit: Callable[[Event], None],
         max_attempts: int = 3,
         extra: ExtraAttempts | None = None,
     ) -> None:
         self._sources = sources
-        self._stats = stats
+        self._records = records
         self._clock = clock
         self._emit = emit
         self._max_attempts = max_attempts
@@ -118,7 +117,7 @@ class PlanFollower:
     def _back_first(self, ask: _Ask) -> tuple[str, float] | None:
         ids = {*ask.plan.cooling, *(step.provider_id for step in ask.plan.attempts)}
         now = self._clock.now()
-        ends = [(self._stats.of(provider_id).available_at, provider_id) for provider_id in ids]
+        ends = [(self._records.of(provider_id).available_at, provider_id) for provider_id in ids]
         available_at, provider_id = min((end for end in ends if end[0] > now), default=(0.0, ""))
         return (provider_id, available_at) if provider_id else None
 
@@ -138,7 +137,7 @@ class PlanFollower:
             return None  # removed since the plan was made
         deadline = ask.call.deadline - (self._reserve_s(ask, source) if kept_for_fallback else 0.0)
         now = self._clock.now()
-        if now + max(INSTANTLY, self._stats.of(provider_id).latency(now).p50_ms / 1000) > deadline:
+        if now + max(INSTANTLY, self._records.of(provider_id).latency(now).p50_ms / 1000) > deadline:
             return None  # it could not finish
         ask.attempts += 1
         began_at = self._begin(provider_id, ask.query.rows)
@@ -161,7 +160,7 @@ class PlanFollower:
         return Called(_priced(ended, ask.charged_usd), provider_id, ask.attempts)
 
     def _begin(self, provider_id: str, rows: int) -> float:
-        self._stats.started(provider_id)
+        self._records.started(provider_id)
         self._emit(AttemptStarted(provider_id, rows))
         return self._clock.now()
 
@@ -170,14 +169,14 @@ class PlanFollower:
         retry_after_ms, detail = None, ""
         if isinstance(ended, ProviderError):
             retry_after_ms, detail = ended.retry_after_ms, str(ended)
-        self._stats.ended(provider_id, ended.outcome, seconds, retry_after_ms)
+        self._records.ended(provider_id, ended.outcome, seconds, retry_after_ms)
         self._emit(AttemptEnded(provider_id, ended.outcome, seconds, rows, detail))
 
     def _reserve_s(self, ask: _Ask, source: Provider) -> float:
         if not ask.plan.fallback:
             return 0.0
         now = self._clock.now()
-        p99_s = self._stats.of(ask.plan.fallback).latency(now).p99_ms / 1000
+        p99_s = self._records.of(ask.plan.fallback).latency(now).p99_ms / 1000
         return reserve_s(source.info.kind, ask.call.deadline - now, p99_s)
 
     # ---------------------------------------------------------------- nothing usable

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from broker.outcomes import AttemptOutcome
 from protos.types import LatencyQuantiles, ProviderInfo, ProviderState
 
 
@@ -19,6 +20,31 @@ class Candidate:
     in_flight: int
     quality: float
     available_at: float = 0.0  # end of its cooldown on the broker's clock, seconds; 0: now
+
+
+class SourceRecord(Protocol):
+    """The past of one source. Times are seconds on the broker's clock."""
+
+    @property
+    def available_at(self) -> float:
+        """The end of its cooldown."""
+        ...
+
+    def latency(self, now: float) -> LatencyQuantiles:
+        """Of usable replies only, warm-up left out."""
+        ...
+
+
+class Records(Protocol):
+    """Where whoever calls sources notes how that went."""
+
+    def of(self, provider_id: str) -> SourceRecord: ...
+
+    def started(self, provider_id: str) -> None: ...
+
+    def ended(
+        self, provider_id: str, outcome: AttemptOutcome, seconds: float, retry_after_ms: int | None = None
+    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
