@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from broker.config.model import DEFAULT_TENANT, Config
@@ -22,11 +22,13 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a token allows. ``name`` is the token's name in the configuration, fit for logs."""
+    """What a token allows. ``name`` is the token's name in the configuration, fit for logs; ``digest`` tells
+    a rotated token from the one before."""
 
     tenant: str
     name: str
     roles: frozenset[Role]
+    digest: bytes = field(default=b"", repr=False)
 
 
 EVERYONE = Grant(DEFAULT_TENANT, "everyone", frozenset(Role))
@@ -44,8 +46,8 @@ class Authenticator:
         """Take over new tokens; afterwards :meth:`holds` says which open sessions may stay."""
         self.enabled = config.auth_enabled
         self._grants = [
-            (_digest(token.token.resolve(environ)), Grant(token.tenant, token.name, _roles(token.roles)))
-            for token in (config.auth.tokens if self.enabled else ())
+            Grant(t.tenant, t.name, frozenset(map(Role, t.roles)), _digest(t.token.resolve(environ)))
+            for t in (config.auth.tokens if self.enabled else ())
         ]
 
     def identify(self, authorization: str | None) -> Grant:
@@ -56,8 +58,8 @@ class Authenticator:
         token = value[len(_SCHEME) :].strip() if value[: len(_SCHEME)].lower() == _SCHEME else ""
         given = _digest(token)
         found: Grant | None = None
-        for digest, grant in self._grants:  # all of them, so that the time taken does not tell which one
-            if hmac.compare_digest(digest, given):
+        for grant in self._grants:  # all of them, so that the time taken does not tell which one
+            if hmac.compare_digest(grant.digest, given):
                 found = grant
         if found is None or not token:
             raise Unauthenticated("a valid bearer token is required")
@@ -65,17 +67,13 @@ class Authenticator:
 
     def holds(self, grant: Grant) -> bool:
         """Whether a grant given earlier is still given to someone, unchanged."""
-        return grant == EVERYONE if not self.enabled else any(grant == held for _, held in self._grants)
+        return grant == EVERYONE if not self.enabled else grant in self._grants
 
 
 def require(grant: Grant, roles: frozenset[Role]) -> None:
     """Raises :class:`broker.errors.PermissionRefused` unless the grant has one of the roles."""
     if not grant.roles & roles:
         raise PermissionRefused(f"this needs the role {' or '.join(sorted(roles))}")
-
-
-def _roles(names: tuple[str, ...]) -> frozenset[Role]:
-    return frozenset(map(Role, names))
 
 
 def _digest(token: str) -> bytes:
