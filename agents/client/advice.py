@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,7 @@ from agents.client.merge import MergedRow, merge_row
 from protos.types import ActionAdvice, Answer, AnswerKind, LaneSpec
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Advice:
+class Advice(NamedTuple):
     """Advice for one step: `action` is `[A]` (read-only; copy before writing), or a 0-d integer where
     discrete.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from protos.types import Answer, AnswerKind, AskOptions, AskOutcome, CacheStatus, Failure
 
@@ -45,8 +45,7 @@ class OpenAsk:
         return self.step + max(self.options.hold_steps, 1) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """How an ask ended. `local` ones never reached the broker, or were lost on the way."""
 
     outcome: AskOutcome

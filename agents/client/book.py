@@ -83,7 +83,8 @@ class Book:
         self.decide(ask, otherwise)
         assert ask.outcome is not None
         self._remember(ask.ask_id, Ended(ask.outcome, ask.charged_usd, failure))
-        self.forgo(ask)
+        if ask.waiting:
+            self.forgo(ask)
 
     def forgo(self, ask: OpenAsk) -> None:
         """Nobody waits for this ask any more; it may still be answered, to learn from."""

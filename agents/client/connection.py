@@ -105,7 +105,8 @@ class Connection:
             await self._say_goodbye(self._stream, task)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        self._went_down(Status(grpc.StatusCode.CANCELLED, "closed by the client"))
+        if self.up:
+            self._went_down(Status(grpc.StatusCode.CANCELLED, "closed by the client"))
 
     async def _say_goodbye(self, stream: Stream, task: asyncio.Task[None]) -> None:
         self.refused = True  # whatever ends the stream now, it is not dialled again
@@ -205,6 +206,7 @@ class Connection:
             self._flushed.clear()
             while (message := self._outbox.take()) is not None:
                 if not await stream.write(message):
+                    self._flushed.set()
                     return
             self._flushed.set()
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from agents.client import constraints as limits
 from agents.client.advice import provider_of
 from agents.client.asks import OpenAsk, outcome_of
 from agents.client.book import Arrival, Book
-from agents.client.lane import Held, join, rank
+from agents.client.lane import Held, join
 from agents.client.lanes import Lane
 from agents.client.providers import ProviderTable
 from protos import codec
@@ -18,6 +18,7 @@ from protos.guidance.v1 import guidance_pb2 as pb
 from protos.types import (
     ActionAdvice,
     Answer,
+    AnswerKind,
     AskOutcome,
     Chunk,
     ChunkAnchor,
@@ -28,7 +29,6 @@ from protos.types import (
     GuidanceKind,
     OperatorPush,
     Plan,
-    ProviderUpdate,
     Residual,
     ShapingTerms,
     Skill,
@@ -65,30 +65,33 @@ class Intake:
         self.listener: Callable[[Answer], None] | None = None
 
     def take(self, message: pb.SessionResponse) -> None:
-        """In the order of the fields; a part that breaks the contract is counted and left out."""
-        counts = self.book.counts
-        counts.gaps += message.gap.dropped_updates
-        self._each(message.constraints, codec.constraints_from_proto, self._constrain)
-        self._each(message.pushes, codec.operator_push_from_proto, self._push)
-        self._each(message.answers, codec.answer_from_proto, self.answer)
-        self._each(message.failures, codec.failure_from_proto, self.failure)
-        self._each(message.provider_updates, codec.provider_update_from_proto, self._provider)
+        """A part that breaks the contract is counted and left out; the others are taken."""
+        if message.answers:
+            self._each(message.answers, codec.answer_from_proto, self.answer)
+        if message.failures:
+            self._each(message.failures, codec.failure_from_proto, self.failure)
         self.credits += message.credits_returned
+        if message.constraints:
+            self._each(message.constraints, codec.constraints_from_proto, self._constrain)
+        if message.pushes:
+            self._each(message.pushes, codec.operator_push_from_proto, self._push)
+        if message.provider_updates:
+            self._each(message.provider_updates, codec.provider_update_from_proto, self.providers.update)
+        if message.HasField("gap"):
+            self.book.counts.gaps += message.gap.dropped_updates
 
     def answer(self, answer: Answer) -> None:
         """B rows of one answer: counted, charged, settled, and held where they can still be acted on."""
-        if self.listener is not None:
-            self.listener(answer)
-        counts = self.book.counts
-        counts.answers[answer.kind] += answer.rows
+        self.book.counts.answers[answer.kind] += answer.rows
         if answer.prices_usd:
-            counts.charge(provider_of(answer), sum(answer.prices_usd))
+            self.book.counts.charge(provider_of(answer), sum(answer.prices_usd))
+        guided = None if answer.guidance is None else self._guided(answer, answer.guidance)
         for row, ask_id in enumerate(answer.ask_ids):
             ask = self.book.open.get(ask_id)
             if ask is None:
                 self._drop(answer, row, DropReason.STALE_GENERATION)
             else:
-                self._row(ask, answer, row)
+                self._row(ask, answer, row, guided)
 
     def failure(self, failure: Failure) -> None:
         self.book.counts.failures += 1
@@ -99,14 +102,19 @@ class Intake:
         if failure.ended:
             self._close(ask, failure.outcome, failure)
 
-    def _row(self, ask: OpenAsk, answer: Answer, row: int) -> None:
-        step = answer.steps[row]
+    def _guided(self, answer: Answer, guidance: Guidance) -> _Guided:
+        fresh = answer.session_generation in (0, self.wire_generation)
+        real = int(answer.kind is not AnswerKind.PREDICTED)
+        return _Guided(guidance, KIND_OF[type(guidance)], outcome_of(answer), real, fresh)
+
+    def _row(self, ask: OpenAsk, answer: Answer, row: int, guided: _Guided | None) -> None:
         if answer.prices_usd:
             ask.charged_usd += answer.prices_usd[row]
-        if answer.guidance is not None:
-            self.book.decide(ask, outcome_of(answer))
-            self._hold(ask, answer, row, answer.guidance)
-        self.book.answered(ask, step)
+        if guided is not None:
+            if ask.outcome is None:
+                self.book.decide(ask, guided.outcome)
+            self._hold(ask, answer, row, guided)
+        self.book.answered(ask, answer.steps[row])
         if answer.ended:
             ask.ended_steps += 1
             if self._is_over(ask, answer):
@@ -126,54 +134,37 @@ class Intake:
         if ask.leased and ask in lane.leases:
             lane.leases.remove(ask)
 
-    def _hold(self, ask: OpenAsk, answer: Answer, row: int, guidance: Guidance) -> None:
+    def _hold(self, ask: OpenAsk, answer: Answer, row: int, guided: _Guided) -> None:
         lane = self.lanes[ask.lane]
-        if not self._current(lane, ask, answer, row):
-            self.book.counts.stale += 1
-            self._drop(answer, row, DropReason.STALE_GENERATION, counted=True)
+        if not guided.fresh or not _current(lane, ask, answer, row):
+            self._drop(answer, row, DropReason.STALE_GENERATION)
             return
-        held = self._held(lane, ask, answer, row, guidance)
-        if _late_prefix(held):
+        step = answer.steps[row]
+        first, last = _usable_steps(ask, lane, step, row, guided)
+        rank = (self.generation, lane.generation, step, guided.real, answer.seqs[row] if answer.seqs else 0)
+        held = Held(rank, guided.kind, answer, row, first, last, lane.executed + 1)
+        if last <= lane.executed:
+            self._drop(answer, row, DropReason.LATE)
+        elif guided.kind is GuidanceKind.CHUNK and _late_prefix(held):
             self._drop(answer, row, DropReason.LATE_PREFIX)
-        elif held.last_step <= lane.executed:
-            self.book.counts.late += 1
-            self._drop(answer, row, DropReason.LATE, counted=True)
         else:
             self._join(lane, held)
 
     def _join(self, lane: Lane, held: Held) -> None:
-        if held.kind is GuidanceKind.CONSTRAINTS:
-            guidance = held.answer.guidance
-            assert isinstance(guidance, Constraints)
-            source = guidance.source or provider_of(held.answer)
-            self._constrain(replace(guidance, lanes=(lane.number,), source=source, version=held.rank[-1]))
         joined = join(lane.registers, held)
         if joined is lane.registers:
-            self.book.counts.superseded += 1
-            self._drop(held.answer, held.row, DropReason.SUPERSEDED, counted=True)
+            self._drop(held.answer, held.row, DropReason.SUPERSEDED)
+        elif isinstance(constraints := held.answer.guidance, Constraints):
+            source = constraints.source or provider_of(held.answer)
+            self._constrain(replace(constraints, lanes=(lane.number,), source=source, version=held.rank[-1]))
         lane.registers = joined
 
-    def _current(self, lane: Lane, ask: OpenAsk, answer: Answer, row: int) -> bool:
-        """Whether the answer belongs to the stream, episode and lane generation of now."""
-        return (
-            ask.lane_generation == lane.generation
-            and answer.episodes[row] == lane.episode
-            and (not answer.lane_generations or answer.lane_generations[row] == lane.generation)
-            and answer.session_generation in (0, self.wire_generation)
-        )
-
-    def _held(self, lane: Lane, ask: OpenAsk, answer: Answer, row: int, guidance: Guidance) -> Held:
-        step = answer.steps[row]
-        first, last = _usable_steps(ask, lane, step, row, guidance)
-        seq = answer.seqs[row] if answer.seqs else 0
-        place = rank(self.generation, lane.generation, step, answer.kind, seq)
-        return Held(place, KIND_OF[type(guidance)], answer, row, first, last, lane.executed + 1)
-
-    def _drop(self, answer: Answer, row: int, why: DropReason, counted: bool = False) -> None:
-        """Not for acting, but for learning."""
-        if not counted:
-            self.book.counts.stale += why is DropReason.STALE_GENERATION
-            self.book.counts.late += why is DropReason.LATE_PREFIX
+    def _drop(self, answer: Answer, row: int, why: DropReason) -> None:
+        """Not for acting, but counted, and kept for learning."""
+        counts = self.book.counts
+        counts.stale += why is DropReason.STALE_GENERATION
+        counts.late += why in (DropReason.LATE, DropReason.LATE_PREFIX)
+        counts.superseded += why is DropReason.SUPERSEDED
         self.book.arrivals.append(Arrival(answer, row, why))
 
     def _constrain(self, constraints: Constraints) -> None:
@@ -186,9 +177,6 @@ class Intake:
             return
         for lane in self._lanes(push.lanes):
             lane.envelope = limits.stop(lane.envelope, push.stop)
-
-    def _provider(self, update: ProviderUpdate) -> None:
-        self.providers.update(update)
 
     def _lanes(self, numbers: Iterable[int]) -> list[Lane]:
         return [self.lanes[number] for number in numbers if number in self.lanes] or (
@@ -205,19 +193,40 @@ class Intake:
             use(value)
 
 
-def _usable_steps(ask: OpenAsk, lane: Lane, step: int, row: int, guidance: Guidance) -> tuple[int, int]:
+class _Guided(NamedTuple):
+    """What the rows of one usable answer have in common. `fresh`: it is of this stream; `real`: not
+    PREDICTED.
+    """
+
+    guidance: Guidance
+    kind: GuidanceKind
+    outcome: AskOutcome
+    real: int
+    fresh: bool
+
+
+def _current(lane: Lane, ask: OpenAsk, answer: Answer, row: int) -> bool:
+    """Whether the answer belongs to the episode and lane generation of now."""
+    return (
+        ask.lane_generation == lane.generation
+        and answer.episodes[row] == lane.episode
+        and (not answer.lane_generations or answer.lane_generations[row] == lane.generation)
+    )
+
+
+def _usable_steps(ask: OpenAsk, lane: Lane, step: int, row: int, guided: _Guided) -> tuple[int, int]:
     """The control steps at which this guidance may act, both included."""
-    if isinstance(guidance, Chunk):
-        first = lane.executed + 1 if guidance.anchor is ChunkAnchor.ARRIVAL else guidance.first_steps[row]
-        return first, first + guidance.actions.shape[1] - 1
-    if not isinstance(guidance, ActionAdvice):
-        return step, FOREVER  # subgoals, skills and the like hold until something newer comes
-    last = step + ask.options.max_age_steps
-    return step, min(last, ask.last_step) if ask.leased else last
+    if guided.kind is GuidanceKind.ACTION:
+        last = step + ask.options.max_age_steps
+        return step, min(last, ask.last_step) if ask.options.hold_steps else last
+    if isinstance(guided.guidance, Chunk):
+        chunk = guided.guidance
+        first = lane.executed + 1 if chunk.anchor is ChunkAnchor.ARRIVAL else chunk.first_steps[row]
+        return first, first + chunk.actions.shape[1] - 1
+    return step, FOREVER  # subgoals, skills and the like hold until something newer comes
 
 
 def _late_prefix(held: Held) -> bool:
     """A chunk that took longer than the prefix it was conditioned on would jump."""
-    if held.kind is not GuidanceKind.CHUNK or not held.chunk.conditioned_prefix:
-        return False
-    return held.arrived_step - held.step > held.chunk.conditioned_prefix
+    prefix = held.chunk.conditioned_prefix
+    return prefix > 0 and held.arrived_step - held.step > prefix

@@ -3,15 +3,17 @@
 Per guidance kind, and per row of a chunk, a lane holds the answer of the highest rank. A rank is (session
 generation, lane generation, observation step of the ask, FINAL or CORRECTION over PREDICTED, seq), compared
 in that order. A lower rank never replaces a higher one and a duplicate changes nothing, which makes
-:func:`join` associative, commutative and idempotent: a last-writer-wins register whose clock is the order of
-observations, not of messages.
+:func:`join` associative, commutative and idempotent: a register whose clock is the order of observations, not
+of messages.
+
+The values are named tuples because a lane makes one or two of them for every row of every answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from protos.types import Answer, AnswerKind, Chunk, GuidanceKind
 
@@ -20,15 +22,12 @@ Rank = tuple[int, int, int, int, int]
 MAX_CHUNKS = 16
 """Chunks a lane keeps for merging; the lowest ranks go first. Far more than overlap in practice."""
 
-NOTHING: Mapping[GuidanceKind, Held] = MappingProxyType({})
-
 
 def rank(session_generation: int, lane_generation: int, step: int, kind: AnswerKind, seq: int) -> Rank:
     return session_generation, lane_generation, step, int(kind is not AnswerKind.PREDICTED), seq
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class Held(NamedTuple):
     """Row `row` of `answer`, usable at the control steps `first_step..last_step`, both included.
 
     `arrived_step` is the first step that could still use it, which is where a crossfade begins.
@@ -57,27 +56,37 @@ class Held:
         return self.first_step <= step <= self.last_step
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Registers:
-    """`held` has one entry a kind; `chunks` rise by rank. All belong to the two generations given."""
+NONE_HELD: Mapping[GuidanceKind, Held] = MappingProxyType({})
+
+
+class Registers(NamedTuple):
+    """The single `action`, the `others` by kind, and `chunks`, which rise by rank; all of the two
+    generations.
+    """
 
     session_generation: int
     lane_generation: int
-    held: Mapping[GuidanceKind, Held] = field(default_factory=lambda: NOTHING)
+    action: Held | None = None
     chunks: tuple[Held, ...] = ()
+    others: Mapping[GuidanceKind, Held] = NONE_HELD
 
 
 def join(registers: Registers, held: Held) -> Registers:
     """The state with `held` taken in; the same object when nothing changed (older, or a duplicate)."""
     rank = held.rank
-    if rank[0] != registers.session_generation or rank[1] != registers.lane_generation:
+    if rank[0] != registers[0] or rank[1] != registers[1]:
         return registers
+    if held.kind is GuidanceKind.ACTION:
+        known = registers.action
+        if known is not None and known.rank >= rank:
+            return registers
+        return Registers(registers[0], registers[1], held, registers.chunks, registers.others)
     if held.kind is GuidanceKind.CHUNK:
         return _join_chunk(registers, held)
-    known = registers.held.get(held.kind)
+    known = registers.others.get(held.kind)
     if known is not None and known.rank >= rank:
         return registers
-    return Registers(rank[0], rank[1], {**registers.held, held.kind: held}, registers.chunks)
+    return registers._replace(others={**registers.others, held.kind: held})
 
 
 def _join_chunk(registers: Registers, held: Held) -> Registers:
@@ -87,11 +96,11 @@ def _join_chunk(registers: Registers, held: Held) -> Registers:
             if known.arrived_step <= held.arrived_step:
                 return registers
             chunks[i] = held
-            return replace(registers, chunks=tuple(chunks))
+            return registers._replace(chunks=tuple(chunks))
     chunks.append(held)
     chunks.sort(key=lambda one: one.rank)
     kept = tuple(chunks[-MAX_CHUNKS:])
-    return replace(registers, chunks=kept) if held in kept else registers
+    return registers._replace(chunks=kept) if any(one is held for one in kept) else registers
 
 
 def raise_generation(registers: Registers, session_generation: int, lane_generation: int) -> Registers:
@@ -104,9 +113,9 @@ def raise_generation(registers: Registers, session_generation: int, lane_generat
 
 def executed(registers: Registers, step: int) -> Registers:
     """Chunks whose last row is before `step` can never act again and go."""
-    if not registers.chunks or registers.chunks[0].last_step >= step:
+    if all(one.last_step >= step for one in registers.chunks):
         return registers
-    return replace(registers, chunks=tuple(one for one in registers.chunks if one.last_step >= step))
+    return registers._replace(chunks=tuple(one for one in registers.chunks if one.last_step >= step))
 
 
 def candidates(registers: Registers, step: int) -> list[Held]:
@@ -120,8 +129,8 @@ def candidates(registers: Registers, step: int) -> list[Held]:
 
 def action_for(registers: Registers, step: int) -> Held | None:
     """The single action held for `step`, or None when it is too old, or for a later step."""
-    held = registers.held.get(GuidanceKind.ACTION)
-    return held if held is not None and held.covers(step) else None
+    held = registers.action
+    return held if held is not None and held.first_step <= step <= held.last_step else None
 
 
 def runway_steps(registers: Registers, step: int) -> int:

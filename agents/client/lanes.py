@@ -14,7 +14,7 @@ HELD_BACK = frozenset({LaneEventKind.PAUSED, LaneEventKind.FAULT, LaneEventKind.
 
 
 class Lane:
-    """`generation` rises at reset, goal change, takeover, fault and pause; `now` is the last step spoken of."""
+    """`generation` rises at reset, goal change, takeover, fault, pause; `now` is the last step spoken of."""
 
     def __init__(self, spec: LaneSpec) -> None:
         self.spec = spec
@@ -75,7 +75,8 @@ class Lane:
 
     def runway_steps(self, step: int) -> int:
         """Steps from `step` on that held guidance or an open lease reaches; 0 is starving."""
-        steps = join.runway_steps(self.registers, step) if self.registers.held or self.registers.chunks else 0
+        registers = self.registers
+        steps = join.runway_steps(registers, step) if registers.action or registers.chunks else 0
         for lease in self.leases:
             if lease.step <= step:
                 steps = max(steps, lease.last_step + 1 - step)
@@ -102,6 +103,6 @@ class Lane:
         self.executed = step
         if self.registers.chunks:
             self.registers = join.executed(self.registers, step + 1)
-        if any(lease.last_step <= step for lease in self.leases):
+        if self.leases and any(lease.last_step <= step for lease in self.leases):
             self.passed += [lease for lease in self.leases if lease.last_step <= step]
             self.leases = [lease for lease in self.leases if lease.last_step > step]

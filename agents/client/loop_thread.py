@@ -48,7 +48,7 @@ class LoopThread:
 
     def _running(self) -> asyncio.AbstractEventLoop:
         if self._loop is None or self._pid != os.getpid():
-            # after a fork the old loop's thread is the parent's; closing it here would close the parent's sockets
+            # after a fork the old loop is the parent's: it is left as it is
             self._loop = asyncio.new_event_loop()
             self._pid = os.getpid()
             self._thread = threading.Thread(

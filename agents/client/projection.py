@@ -68,7 +68,7 @@ def _dykstra(
         before = point.copy()
         for i, half in enumerate((None, *half_spaces)):
             shifted = point + corrections[i]
-            point = _clip(shifted, low, high) if half is None else _onto(shifted, half)
+            point = np.asarray(_clip(shifted, low, high)) if half is None else _onto(shifted, half)
             corrections[i] = shifted - point
         if np.abs(point - before).max() < TOLERANCE * 0.01 and _worst(point, half_spaces) <= TOLERANCE:
             break

@@ -13,7 +13,7 @@ from protos.types import Tensors, TensorSpec
 
 def integers(column: Iterable[int], name: str, rows: int | None = None) -> list[int]:
     """A list of plain integers, `rows` long if given."""
-    values = column.tolist() if isinstance(column, np.ndarray) else [int(value) for value in column]
+    values = column.tolist() if isinstance(column, np.ndarray) else list(column)
     if rows is not None and len(values) != rows:
         raise ValueError(f"{name} has {len(values)} entries for {rows} rows")
     return values
@@ -33,6 +33,8 @@ def tensors(
 
 
 def _tensor(value: Any, spec: TensorSpec, rows: int, place: str) -> np.ndarray:
+    if type(value) is np.ndarray and value.dtype == spec.dtype and value.shape == (rows, *spec.shape):
+        return value.copy()
     given = np.asarray(value)
     if not np.can_cast(given.dtype, spec.dtype, casting="same_kind"):
         raise ValueError(f"{place} is {given.dtype}, declared as {spec.dtype}")

@@ -35,7 +35,7 @@ class Sender:
         going = self._within_credits(query, self._finite(query))
         if not going:
             return False
-        self._send(query.take(going))
+        self._send(query if len(going) == query.rows else query.take(going))
         return True
 
     def lease_rows(
@@ -70,15 +70,17 @@ class Sender:
             if options.hold_steps:
                 lane.leases.append(ask)
 
-    def _finite(self, query: Query) -> list[int]:
+    def _finite(self, query: Query) -> Sequence[int]:
         bad = non_finite(query.observations, query.rows)
+        if not bad:
+            return range(query.rows)
         for row, what in bad.items():
             self.book.counts.local_refused += 1
             failure = _failure(query, row, grpc.StatusCode.INVALID_ARGUMENT, "NON_FINITE", what)
             self.book.refuse(failure, AskOutcome.CALLER_FAULT)
         return [row for row in range(query.rows) if row not in bad]
 
-    def _within_credits(self, query: Query, rows: list[int]) -> list[int]:
+    def _within_credits(self, query: Query, rows: Sequence[int]) -> Sequence[int]:
         credits = max(0, self.intake.credits)
         for row in rows[credits:]:
             self.book.counts.local_sheds += 1

@@ -188,23 +188,25 @@ class Session:
         lanes = integers(lanes, "lanes")
         rows = len(lanes)
         steps = integers(steps, "steps", rows)
-        runway = [self._lane(lane).runway_steps(step) for lane, step in zip(lanes, steps, strict=True)]
+        mine = [self._lane(lane) for lane in lanes]
         query = Query(
             options=self._clocks.set(options, self._info(options)),
             lanes=lanes,
             ask_ids=self._ids.take(rows)
             if ask_ids is None
             else self._again(integers(ask_ids, "ask_ids", rows)),
-            episodes=[self._lane(lane).require_episode() for lane in lanes],
+            episodes=[lane.require_episode() for lane in mine],
             steps=steps,
             observations=tensors(observations, self._observations, rows),
-            lane_generations=[self._lanes[lane].generation for lane in lanes],
+            lane_generations=[lane.generation for lane in mine],
             context=tensors(context, self._context, rows, "context") if context else NO_TENSORS,
             history={name: np.array(value) for name, value in history.items()} if history else NO_TENSORS,
             sim_state=sim_state,
             prefix=prefix,
             expected_delay_steps=integers(expected_delay_steps, "expected_delay_steps"),
-            runway_steps=integers(runway_steps, "runway_steps", rows) if runway_steps is not None else runway,
+            runway_steps=[lane.runway_steps(step) for lane, step in zip(mine, steps, strict=True)]
+            if runway_steps is None
+            else integers(runway_steps, "runway_steps", rows),
             obs_time_ns=[time.monotonic_ns()] * rows,
             value_at_stake_usd=value_at_stake_usd,
         )
@@ -271,8 +273,8 @@ class Session:
         return self._lanes[lane].advice(step) if self.connected else None
 
     def held(self, lane: int, kind: GuidanceKind) -> Held | None:
-        """The newest subgoals, skill, plan and the like of a lane."""
-        return self._lane(lane).registers.held.get(kind) if self.connected else None
+        """The newest subgoals, skill, plan and the like of a lane; for actions and chunks see `advice`."""
+        return self._lane(lane).registers.others.get(kind) if self.connected else None
 
     def runway_steps(self, lane: int, step: int) -> int:
         """Steps from `step` on that held guidance or an open lease reaches."""

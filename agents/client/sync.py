@@ -1,8 +1,7 @@
 """The same client for code without an event loop: every call is made on a private loop thread. No logic here.
 
-What only reads (`advice`, `held`, `connected`, `counts`, `providers`) reads at once, without a hop: registers and
-views are immutable values that the loop thread swaps whole. `constrain` filters in the caller's thread for the same
-reason, and tells the lane on the loop thread.
+What only reads (`advice`, `held`, `connected`, `counts`, `providers`) reads at once, without a hop to that
+thread: registers and views are immutable values, which the loop thread swaps whole.
 """
 
 from __future__ import annotations
