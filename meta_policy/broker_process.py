@@ -37,16 +37,12 @@ class BrokerFailed(RuntimeError):
     """The broker did not become ready; the message ends with what it said last."""
 
 
-def free_ports(count: int) -> list[int]:
-    """Loopback ports that nobody listens on at this moment."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+def free_ports() -> tuple[int, int]:
+    """Two loopback ports that nobody listens on at this moment: one for guidance, one for administration."""
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], other.getsockname()[1]
 
 
 class BrokerProcess:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from meta_policy.decider import Decider
+from meta_policy.first_guidance import FirstGuidance
 from meta_policy.loop import Loop, StepRecord, Watch
+from meta_policy.view import Floats
 
 
 @dataclass(slots=True)
 class Episode:
-    """Sums over one episode; `first_ms` holds the latency of each ask's first answer, where known."""
+    """Sums over one episode; `first_ms` is, for each ask that led to any, the time to its first guidance."""
 
     seed: int
     beta: float = 0.0
@@ -31,23 +33,33 @@ class Episode:
 
 
 async def play(
-    loop: Loop, decider: Decider, seeds: Sequence[int], beta: float = 0.0, watch: Watch | None = None
+    loop: Loop,
+    decider: Decider,
+    seeds: Sequence[int],
+    beta: float = 0.0,
+    watch: Watch | None = None,
+    ended: Callable[[Episode], None] | None = None,
 ) -> list[Episode]:
     """One episode a seed, in the order of `seeds`; a lane that becomes free takes the next seed.
 
-    `watch` is shown every step. A decider with a method `begin(lanes)` is told where episodes start.
+    `watch` is shown every step and `ended` every episode as it ends. A decider with a method `begin(lanes)` is
+    told where episodes start.
     """
     waiting = list(reversed(range(len(seeds))))
     running = np.full(len(loop.lanes), -1)
     episodes = [Episode(int(seed), beta) for seed in seeds]
+    first = FirstGuidance(len(loop.lanes), loop.rules.period_ms)
     while True:
         await _fill(loop, decider, waiting, running, episodes)
         if not loop.lanes.active.any():
             return episodes
         record = await loop.step(decider)
-        _add(record, running, episodes)
+        _add(record, first.observe(record.request, record.exchange), running, episodes)
         if watch is not None:
             watch(record)
+        if ended is not None:
+            for lane in np.flatnonzero(record.done & record.active):
+                ended(episodes[running[lane]])
 
 
 async def _fill(
@@ -64,7 +76,7 @@ async def _fill(
         decider.begin(free)
 
 
-def _add(record: StepRecord, running: np.ndarray, episodes: list[Episode]) -> None:
+def _add(record: StepRecord, first_ms: Floats, running: np.ndarray, episodes: list[Episode]) -> None:
     exchange, ids = record.exchange, record.view.providers.ids
     for lane in np.flatnonzero(record.active):
         episode = episodes[running[lane]]
@@ -79,7 +91,6 @@ def _add(record: StepRecord, running: np.ndarray, episodes: list[Episode]) -> No
             name = ids[record.origin[lane]]
             episode.guided += 1
             episode.guided_by[name] = episode.guided_by.get(name, 0) + 1
-        if record.request.opens[lane] >= 0:
-            episode.asked += 1
-            if np.isfinite(exchange.latency_ms[lane]):
-                episode.first_ms.append(float(exchange.latency_ms[lane]))
+        episode.asked += bool(record.request.opens[lane] >= 0)
+        if np.isfinite(first_ms[lane]):
+            episode.first_ms.append(float(first_ms[lane]))

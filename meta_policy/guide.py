@@ -48,8 +48,8 @@ class Guide(Protocol):
         """The table as it is now; the order of ids never changes."""
         ...
 
-    async def tick(self) -> bool:
-        """Wait for the start of the next control period; True if it has begun already (a missed tick)."""
+    async def tick(self) -> int:
+        """Wait for the start of the next control period; how many were missed since the last one."""
         ...
 
     async def begin(self, lanes: Counts, episodes: Counts) -> None:

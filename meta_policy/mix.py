@@ -67,15 +67,15 @@ def write_mix(
     folder: Path,
     ports: tuple[int, int],
     *,
+    period_scale: float = 1.0,
     latency_scale: float = 1.0,
     seed: int = 0,
 ) -> MixFile:
-    """Write `broker.toml` and the task's folder into `folder`. `latency_scale` stretches every latency.
-
-    FileNotFoundError when an executor is missing.
+    """Write `broker.toml` and the task's folder into `folder`; the scales stretch the control period and every
+    latency. FileNotFoundError when an executor is missing.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    export_task(preset.task, folder / "task")
+    _write_task(preset, folder / "task", period_scale)
     address, admin_address = (f"127.0.0.1:{port}" for port in ports)
     text = SERVER.format(
         address=_quoted(address),
@@ -93,6 +93,13 @@ def write_mix(
 
 def mix_name(preset: Preset) -> str:
     return "+".join(preset.provider_ids)
+
+
+def _write_task(preset: Preset, folder: Path, period_scale: float) -> None:
+    export_task(preset.task, folder)
+    described = json.loads((folder / "task.json").read_text())
+    described["period_us"] = round(described["period_us"] * period_scale)
+    (folder / "task.json").write_text(json.dumps(described, indent=2) + "\n")
 
 
 def _source(preset: Preset, source: Source, executor_seed: int, latency_scale: float, seed: int) -> str:

@@ -27,6 +27,17 @@ def executors(preset: Preset, seed: int) -> Path:
     return root() / "artifacts" / "executors" / preset.short_name / f"seed{seed}"
 
 
+def heads(preset: Preset, executor_seed: int) -> dict[int, Path]:
+    """The committed heads of one executor, by head seed."""
+    folder = root() / "artifacts" / "heads" / preset.short_name / f"executor{executor_seed}"
+    return {int(path.stem.removeprefix("head")): path for path in sorted(folder.glob("head*.safetensors"))}
+
+
+def points(preset: Preset) -> Path:
+    """Operating points, chosen on validation seeds."""
+    return root() / "artifacts" / "heads" / preset.short_name / "points.json"
+
+
 def traces(preset: Preset) -> Path:
     return root() / "artifacts" / "traces" / f"{preset.short_name}.json"
 

@@ -1,0 +1,41 @@
+"""`guidance-meta demo`: four agents against a live broker, and a report of it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    demo = commands.add_parser("demo", help="four agents ask a live broker only when it pays")
+    demo.add_argument("task", nargs="?", default="PerturbedHopper")
+    demo.add_argument("--executor-seed", type=int, default=1)
+    demo.add_argument("--episodes", type=int, default=8, help="of each method, the same for all")
+    demo.add_argument("--out", type=Path, default=Path("runs/demo"))
+    demo.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import asyncio
+    import sys
+
+    import uvloop
+
+    from meta_policy.demo import Shown, show, wanted
+    from meta_policy.demo_result import finish
+    from meta_policy.drawing import display_for
+    from meta_policy.presets import preset_of
+    from meta_policy.progress import Pace
+
+    what = wanted(preset_of(arguments.task), arguments.executor_seed, arguments.episodes)
+    shown, interrupted = Shown(), False
+    print(f"at most {what.bound_s:.0f} s; Ctrl-C ends it with a report of what there was", flush=True)
+    try:
+        with Pace(display_for(sys.stdout)) as pace:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(show(what, shown, pace))
+    except KeyboardInterrupt:
+        interrupted = True
+    finish(what, shown, arguments.out)
+    return 130 if interrupted else 0

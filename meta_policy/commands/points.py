@@ -1,0 +1,60 @@
+"""`guidance-meta points`: operating points of the committed heads, on validation seeds."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+SHARES = (0.05, 0.10, 0.15, 0.18, 0.38)
+
+
+def shares(text: str) -> tuple[float, ...]:
+    """`5,10,18` in per cent."""
+    return tuple(float(part) / 100 for part in text.split(","))
+
+
+def add(commands: Any) -> None:
+    points = commands.add_parser("points", help="choose operating points on validation seeds")
+    points.add_argument("task", nargs="?", default="PerturbedHopper")
+    points.add_argument("--executors", default="1,2", help="executor seeds")
+    points.add_argument("--shares", type=shares, default=SHARES, help="per cent of steps guided")
+    points.add_argument("--episodes", type=int, default=100)
+    points.add_argument("--out", type=Path, help="default: beside the heads")
+    points.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from meta_policy import operating_points, places, seeds
+    from meta_policy.presets import preset_of
+    from meta_policy.stage import Setting
+    from meta_policy.virtual_stage import VirtualStage
+
+    preset = preset_of(arguments.task)
+    episodes = seeds.first(seeds.VALIDATION, arguments.episodes)
+    found = []
+    for executor_seed in map(int, arguments.executors.split(",")):
+        stage = VirtualStage(Setting(preset, executor_seed, lanes=min(50, arguments.episodes)))
+        for head_seed, head in places.heads(preset, executor_seed).items():
+            for share in arguments.shares:
+                point = operating_points.choose(
+                    preset,
+                    head,
+                    executor_seed,
+                    head_seed,
+                    share,
+                    lambda arm, stage=stage: stage.play_now(arm, episodes),  # type: ignore[misc]
+                )
+                found.append(point)
+                print(
+                    f"executor {executor_seed} head {head_seed}, {point.point}: beta {point.beta:.3g}, "
+                    f"measured {point.guided_share:.1%}",
+                    flush=True,
+                )
+        stage.close()
+    if not found:
+        raise FileNotFoundError(f"no heads under {places.points(preset).parent}; train one first")
+    path = arguments.out or places.points(preset)
+    operating_points.save(path, found)
+    print(path)
+    return 0
