@@ -51,6 +51,8 @@ class Book:
         self.open: dict[int, OpenAsk] = {}
         self.ended: dict[int, Ended] = {}
         self.arrivals: deque[Arrival] = deque(maxlen=MAX_ARRIVALS)
+        self.fault: Failure | None = None
+        self._given_up: set[int] = set()
         self._due: dict[Due, int] = {}
         self._waiters: list[_Waiter] = []
 
@@ -80,16 +82,33 @@ class Book:
         """The ask is over. `otherwise` is its outcome where no usable answer came."""
         if self.open.pop(ask.ask_id, None) is None:
             return
+        if self._given_up:
+            self._given_up.discard(ask.ask_id)
         self.decide(ask, otherwise)
         assert ask.outcome is not None
         self._remember(ask.ask_id, Ended(ask.outcome, ask.charged_usd, failure))
         if ask.waiting:
             self.forgo(ask)
 
+    def give_up(self, ask: OpenAsk) -> None:
+        """Nobody can act on this ask any more. What is on its way already still counts, and is learnt from."""
+        self._given_up.add(ask.ask_id)
+        self.forgo(ask)
+
     def forgo(self, ask: OpenAsk) -> None:
-        """Nobody waits for this ask any more; it may still be answered, to learn from."""
+        """Nobody waits for this ask any more."""
         for step in tuple(ask.waiting):
             self.answered(ask, step)
+
+    def reconcile(self, on_broker: int) -> None:
+        """The broker ends what was given up without a word: only its credit comes back.
+
+        `on_broker` are the asks whose credit is still out. When so many are missing that none that was given up can
+        be among them, those have ended, and ended as the broker counts them: cancelled, where nothing usable came.
+        """
+        if self._given_up and len(self.open) - on_broker >= len(self._given_up):
+            for ask_id in tuple(self._given_up):
+                self.finish(self.open[ask_id], AskOutcome.CANCELLED)
 
     def refuse(self, failure: Failure, outcome: AskOutcome) -> None:
         """An ask that never left this process."""
@@ -112,6 +131,7 @@ class Book:
             outcome = AskOutcome.UNAVAILABLE if ask.outcome is None else ask.outcome
             self._remember(ask.ask_id, Ended(outcome, ask.charged_usd, failure, local=True))
         self.open.clear()
+        self._given_up.clear()
         self._due.clear()
         for waiter in self._waiters:
             waiter.expire(True)

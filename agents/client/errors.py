@@ -28,6 +28,7 @@ FINAL_CODES = frozenset(
     }
 )
 """Answers to a hello that trying again would not change."""
+SUPERSEDED = "SUPERSEDED"
 
 
 class GuidanceError(Exception):
@@ -75,7 +76,8 @@ class Status:
 
     @property
     def final(self) -> bool:
-        return self.code in FINAL_CODES
+        """Trying again would not change it, or would throw out whoever took this agent's name over."""
+        return self.code in FINAL_CODES or self.reason == SUPERSEDED
 
     def error(self, kind: type[ConnectFailed] | type[SessionRefused] | type[CallFailed]) -> GuidanceError:
         return kind(self.code, self.message, self.reason, self.retry_after_ms)

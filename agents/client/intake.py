@@ -38,6 +38,8 @@ from protos.types import (
 M = TypeVar("M")
 V = TypeVar("V")
 FOREVER = 2**63
+LEASE_ENDED = "LEASE_ENDED"
+"""The broker's reason for a row of a lease that has lapsed: no row had come for too long."""
 
 KIND_OF: Mapping[type[Guidance], GuidanceKind] = {
     ActionAdvice: GuidanceKind.ACTION,
@@ -59,9 +61,11 @@ class Intake:
         self.lanes = lanes
         self.providers = providers
         self.credits = 0
+        self.granted = 0
         self.generation = 0
         self.wire_generation = 0
         self.pushes: list[OperatorPush] = []
+        self.listeners: list[Callable[[Answer], None]] = []
         self.listener: Callable[[Answer], None] | None = None
 
     def take(self, message: pb.SessionResponse) -> None:
@@ -70,7 +74,9 @@ class Intake:
             self._each(message.answers, codec.answer_from_proto, self.answer)
         if message.failures:
             self._each(message.failures, codec.failure_from_proto, self.failure)
-        self.credits += message.credits_returned
+        if message.credits_returned:
+            self.credits += message.credits_returned
+            self.book.reconcile(self.granted - self.credits)
         if message.constraints:
             self._each(message.constraints, codec.constraints_from_proto, self._constrain)
         if message.pushes:
@@ -85,6 +91,8 @@ class Intake:
         self.book.counts.answers[answer.kind] += answer.rows
         if answer.prices_usd:
             self.book.counts.charge(provider_of(answer), sum(answer.prices_usd))
+        for listener in self.listeners:
+            listener(answer)
         guided = None if answer.guidance is None else self._guided(answer, answer.guidance)
         for row, ask_id in enumerate(answer.ask_ids):
             ask = self.book.open.get(ask_id)
@@ -97,10 +105,13 @@ class Intake:
         self.book.counts.failures += 1
         ask = self.book.open.get(failure.ask_id)
         if ask is None:
+            self.book.fault = failure
             return
         self.book.answered(ask, failure.step)
         if failure.ended:
             self._close(ask, failure.outcome, failure)
+        elif failure.reason == LEASE_ENDED or self._has_passed(ask):
+            self._close(ask, AskOutcome.NONE, failure)
 
     def _guided(self, answer: Answer, guidance: Guidance) -> _Guided:
         fresh = answer.session_generation in (0, self.wire_generation)
@@ -126,6 +137,9 @@ class Intake:
         """
         if not (answer.leased and ask.leased) or ask.ended_steps >= ask.options.hold_steps:
             return True
+        return self._has_passed(ask)
+
+    def _has_passed(self, ask: OpenAsk) -> bool:
         return not ask.waiting and self.lanes[ask.lane].executed >= ask.last_step
 
     def _close(self, ask: OpenAsk, otherwise: AskOutcome, failure: Failure | None = None) -> None:
