@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from broker.catalogue import Source
-from broker.clock import Clock
 from broker.events import Event, ProviderStateChanged
 from broker.routing.interface import Candidate
 from broker.service import Service
@@ -77,13 +76,6 @@ class ProviderTable:
             for provider_id, update in changed.items():
                 if provider_id in serving or update.state is ProviderState.REMOVED:
                     _send(opened, update)
-
-
-async def keep_pushing(table: ProviderTable, clock: Clock, period_s: float) -> None:
-    """Push changes once a period, until cancelled."""
-    while True:
-        await clock.sleep_until(clock.now() + period_s)
-        table.push_changes()
 
 
 def _send(opened: OpenSession, update: ProviderUpdate) -> None:

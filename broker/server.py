@@ -51,7 +51,9 @@ class GuidanceServicer:
             "GetGuidance": grpc.unary_unary_rpc_method_handler(
                 self.get_guidance, pb.GetGuidanceRequest.FromString, None
             ),
-            "Session": grpc.stream_stream_rpc_method_handler(self.session, pb.SessionRequest.FromString, None),
+            "Session": grpc.stream_stream_rpc_method_handler(
+                self.session, pb.SessionRequest.FromString, None
+            ),
             "ReportOutcome": grpc.unary_unary_rpc_method_handler(
                 self.report_outcome,
                 pb.ReportOutcomeRequest.FromString,
@@ -73,10 +75,14 @@ class GuidanceServicer:
         answer = await answered(context, call, self._log_fault)
         return _ANSWER_TAG + _length(answer) + answer
 
-    async def report_outcome(self, request: pb.ReportOutcomeRequest, context: Context) -> pb.ReportOutcomeResponse:
+    async def report_outcome(
+        self, request: pb.ReportOutcomeRequest, context: Context
+    ) -> pb.ReportOutcomeResponse:
         return await answered(context, self._report(request), self._log_fault)
 
-    async def list_providers(self, request: pb.ListProvidersRequest, context: Context) -> pb.ListProvidersResponse:
+    async def list_providers(
+        self, request: pb.ListProvidersRequest, context: Context
+    ) -> pb.ListProvidersResponse:
         return await answered(context, self._list(request), self._log_fault)
 
     async def _report(self, request: pb.ReportOutcomeRequest) -> pb.ReportOutcomeResponse:

@@ -39,7 +39,7 @@ from broker.shared_answers import SharedAnswers
 from broker.singleflight import Flight, Flights, Seat
 from protos import codec
 from protos.guidance.v1 import guidance_pb2 as pb
-from protos.types import Answer, AskMode, AskOutcome, CacheStatus, NoneReason
+from protos.types import Answer, AskMode, AskOptions, AskOutcome, CacheStatus, NoneReason
 
 RESERVE_S = 0.05
 RESERVE_SHARE = 0.1
@@ -98,6 +98,11 @@ class Service:
             self.results.nothing(asking, rows, NoneReason.NO_GUIDANCE)
         elif rows and not self._answer_now(asking, rows, plan):
             self._fly(asking, rows, keys, plan, source)
+
+    def step_deadlines(self, received_at: float, options: AskOptions, task: str) -> Deadlines:
+        """The clocks of one step of a lease."""
+        cap_ms = self.catalogue.final_cap_ms(task, options)
+        return session_deadlines(received_at, options, self.rules.clocks, cap_ms)
 
     def _deadlines(self, asking: Asking) -> Deadlines:
         options, clocks = asking.query.options, self.rules.clocks

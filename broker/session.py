@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from broker.admission import Admission
 from broker.asking import Asking, Caller
 from broker.clock import Clock
 from broker.errors import BrokerError, InvalidRequest, Shed
@@ -49,6 +50,7 @@ class Session:
         outbox: Outbox,
         service: Service,
         reports: Reports,
+        admission: Admission,
         clock: Clock,
         emit: Callable[[Event], None],
     ) -> None:
@@ -60,6 +62,7 @@ class Session:
         self._schema = schema
         self._service = service
         self._reports = reports
+        self._admission = admission
         self._clock = clock
         self._emit = emit
         self._credits_left = terms.credits
@@ -169,6 +172,10 @@ class Session:
         received_at, rows = self._clock.now(), len(batch.ask_id)
         self._emit(AskReceived(self.caller.tenant, self.caller.task, rows))
         self._credits_left -= rows
+        refusal = self._admission.refusal()
+        if refusal is not None:
+            self._refuse(refusal, Addresses.of(batch), received_at)
+            return
         query = self._decoded(batch, received_at)
         if query is not None:
             query = self._admitted(query, received_at)

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from broker.admission import Admission
 from broker.asking import Caller
 from broker.auth import Grant
 from broker.clock import Clock
-from broker.errors import BrokerError, InvalidRequest, NotServed, Shed, Unavailable
+from broker.errors import BrokerError, InvalidRequest, NotServed, Shed, Unauthenticated, Unavailable
 from broker.events import Event, SessionOpened, UpdatesDropped
 from broker.identity import IdentityTable
 from broker.lanes import Lanes
@@ -62,6 +63,7 @@ class SessionTable:
         service: Service,
         identity: IdentityTable,
         reports: Reports,
+        admission: Admission,
         clock: Clock,
         emit: Callable[[Event], None],
         broker_id: str,
@@ -70,11 +72,13 @@ class SessionTable:
         self._service = service
         self._identity = identity
         self._reports = reports
+        self._admission = admission
         self._clock = clock
         self._emit = emit
         self._broker_id = broker_id
-        self._generations = itertools.count(1)
+        self._generations = itertools.count(int(clock.wall() * 1000))  # above those of any earlier start
         self._open: dict[tuple[str, str], OpenSession] = {}
+        self.tell: Callable[[OpenSession], None] = lambda opened: None  # what a new session is told first
         self.draining = False
 
     def __iter__(self) -> Iterator[OpenSession]:
@@ -92,10 +96,13 @@ class SessionTable:
             raise Shed(message, "TOO_MANY_SESSIONS", retry_after_ms=SESSION_RETRY_MS)
         before = self._open.get(place)
         if before is not None:
-            self.close(before, "superseded", Unavailable("the agent has opened another session", "SUPERSEDED"))
+            self.close(
+                before, "superseded", Unavailable("the agent has opened another session", "SUPERSEDED")
+            )
         opened = OpenSession(self._session(grant, hello), grant, hello)
         self._open[place] = opened
         self._emit(SessionOpened(grant.tenant, len(hello.lanes)))
+        self.tell(opened)
         return opened
 
     def close(self, opened: OpenSession, why: str, error: BrokerError | None = None) -> None:
@@ -106,6 +113,19 @@ class SessionTable:
         if not opened.session.closed:
             opened.end(why, error)
             self._identity.let_go(opened.session.caller.owner)
+
+    def reloaded(self, holds: Callable[[Grant], bool]) -> None:
+        """The configuration has changed: whose token is gone must go, the others are told new constraints."""
+        for opened in self:
+            if not holds(opened.grant):
+                self.close(opened, "revoked", Unauthenticated("a valid bearer token is required"))
+            else:
+                self._tell_constraints(opened.session.outbox, opened.hello.task)
+
+    def _tell_constraints(self, outbox: Outbox, task: str) -> None:
+        route = self._service.catalogue.routes.get(task)
+        if route is not None and route.constraints is not None:
+            outbox.constraints(codec.constraints_to_proto(route.constraints).SerializeToString())
 
     def welcome(self, opened: OpenSession) -> Welcome:
         catalogue = self._service.catalogue
@@ -129,7 +149,9 @@ class SessionTable:
         if self.draining:
             raise Unavailable("the broker is shutting down", "DRAINING", retry_after_ms=SESSION_RETRY_MS)
         if hello.protocol_version != PROTOCOL_VERSION:
-            message = f"hello.protocol_version: {hello.protocol_version}; this broker speaks {PROTOCOL_VERSION}"
+            message = (
+                f"hello.protocol_version: {hello.protocol_version}; this broker speaks {PROTOCOL_VERSION}"
+            )
             raise NotServed(message, "UNKNOWN_PROTOCOL_VERSION", "hello.protocol_version")
         if len(hello.lanes) > self._rules.max_lanes:
             message = f"hello.lanes: {len(hello.lanes)}; at most {self._rules.max_lanes}"
@@ -144,8 +166,8 @@ class SessionTable:
             rules.max_message_bytes,
             lambda count: self._emit(UpdatesDropped(count)),
         )
-        constraints = self._service.catalogue.route(hello.task).constraints
-        session = Session(
+        self._tell_constraints(outbox, hello.task)
+        return Session(
             SessionTerms(next(self._generations), rules.credits, rules.max_rows),
             Caller(grant.tenant, hello.agent, hello.task, owner),
             Lanes(hello.lanes),
@@ -153,9 +175,7 @@ class SessionTable:
             outbox,
             self._service,
             self._reports,
+            self._admission,
             self._clock,
             self._emit,
         )
-        if constraints is not None:
-            outbox.constraints(codec.constraints_to_proto(constraints).SerializeToString())
-        return session

@@ -1,0 +1,25 @@
+"""``guidance-broker``: argv to a command; ``serve`` runs a broker until a signal ends it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from broker.cli import COMMANDS
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="guidance-broker", description="One address for all guidance.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        sub = commands.add_parser(command.name, help=command.says, description=command.says)
+        command.add_arguments(sub)
+        sub.set_defaults(run=command.run)
+    args = parser.parse_args(argv)
+    status: int = args.run(args)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
