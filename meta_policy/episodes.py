@@ -42,8 +42,8 @@ async def play(
 ) -> list[Episode]:
     """One episode a seed, in the order of `seeds`; a lane that becomes free takes the next seed.
 
-    `watch` is shown every step and `ended` every episode as it ends. A decider with a method `begin(lanes)` is
-    told where episodes start.
+    `watch` is shown every step and `ended` every episode as it ends. A decider with a method `begin(lanes)`
+    is told where episodes start.
     """
     waiting = list(reversed(range(len(seeds))))
     running = np.full(len(loop.lanes), -1)

@@ -1,14 +1,17 @@
-"""B copies of a task, each told the seed of every episode: nothing resets on its own, so methods can be paired."""
+"""B copies of a task, each told the seed of every episode: nothing resets on its own, so methods pair up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from gymnasium import Env
 from numpy.typing import NDArray
 
 from meta_policy.view import Counts, Flags, Floats
+
+State = dict[str, np.ndarray]
+COLUMNS = ("observation", "seed", "step_count", "active")
 
 
 class Lanes:
@@ -34,7 +37,7 @@ class Lanes:
         self.seed[lane], self.step_count[lane], self.active[lane] = seed, 0, True
 
     def step(self, action: NDArray[np.float32]) -> tuple[Floats, Flags, Flags]:
-        """Take `[B, A]` on the active lanes: reward, terminated, truncated `[B]`; ended lanes are inactive then."""
+        """Take `[B, A]` on active lanes: reward, terminated, truncated `[B]`; ended lanes turn inactive."""
         reward = np.zeros(len(self))
         terminated, truncated = np.zeros(len(self), np.bool_), np.zeros(len(self), np.bool_)
         for i in np.flatnonzero(self.active):
@@ -44,6 +47,23 @@ class Lanes:
         self.step_count += self.active
         self.active &= ~(terminated | truncated)
         return reward, terminated, truncated
+
+    def get_state(self) -> State:
+        """All that decides the future of every lane, an environment's own under `env/i/`: numeric arrays."""
+        own = {name: getattr(self, name).copy() for name in COLUMNS}
+        for i, env in enumerate(self.envs):
+            held = env.get_state()  # type: ignore[attr-defined]
+            own |= {f"env/{i}/{key}": value for key, value in held.items()}
+        return own
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore what `get_state` gave for the same number of lanes."""
+        for name in COLUMNS:
+            getattr(self, name)[:] = state[name]
+        for i, env in enumerate(self.envs):
+            prefix = f"env/{i}/"
+            own = {key.removeprefix(prefix): v for key, v in state.items() if key.startswith(prefix)}
+            env.set_state(own)  # type: ignore[attr-defined]
 
     def close(self) -> None:
         for env in self.envs:

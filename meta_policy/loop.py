@@ -8,13 +8,14 @@ new decision but may drop it at its reviews.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 from agents.policy_file import Policy
+from agents.tasks.generator import load_generator, pack_generator
 from meta_policy.decider import Decider
 from meta_policy.guide import Exchange, Guide, Request
 from meta_policy.lanes import Lanes
@@ -22,6 +23,8 @@ from meta_policy.moves import ALONE, DROP, MoveSet
 from meta_policy.view import NEVER, Counts, Flags, Floats, LaneView
 
 T = TypeVar("T")
+COLUMNS = ("beta", "budget_left", "lease_provider", "lease_left", "lease_age")
+COLUMNS += ("last_provider", "last_age", "origin", "since_switch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class StepRecord:
     reward: Floats
     terminated: Flags
     truncated: Flags
-    missed: bool  # the control tick
+    missed: int  # control ticks, since the step before
 
     @property
     def active(self) -> Flags:
@@ -65,7 +68,7 @@ class StepRecord:
 
 
 class Loop:
-    """Lanes, the frozen executor they act by, and a guide; seed and beta are given where an episode begins."""
+    """Lanes, the frozen executor they act by, and a guide. An episode is begun with its seed and its beta."""
 
     def __init__(
         self, lanes: Lanes, own: Policy, guide: Guide, moves: MoveSet, rules: Rules, seed: int = 0
@@ -83,6 +86,16 @@ class Loop:
         self.origin: Counts = np.full(count, -1)
         self.since_switch: Counts = np.full(count, NEVER)
         self._entropy = np.full(count, own.entropy())
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """What the loop itself remembers of its lanes; lanes and guide keep their own."""
+        return {name: getattr(self, name).copy() for name in COLUMNS} | {"rng": pack_generator(self.rng)}
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore what `get_state` gave."""
+        for name in COLUMNS:
+            getattr(self, name)[:] = state[name]
+        load_generator(self.rng, state["rng"])
 
     async def begin(self, lanes: Counts, seeds: Counts, beta: Floats) -> None:
         """Start episodes: `lanes`, `seeds`, `beta` `[N]`."""

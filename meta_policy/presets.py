@@ -1,4 +1,4 @@
-"""Per task: the exchange rate between dollars and return, what switching and waiting cost, and the shipped mix."""
+"""Per task: the exchange rate of dollars and return, what switching and waiting cost, and the shipped mix."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """All figures of one task. `rate` is return per USD; a cost is beta * rate * price + kappa * switches
-    + tau * waited seconds (tau in the blocking regime only)."""
+    """All figures of one task. `rate` is return per USD; the cost is beta * (rate * price + reliance * guided
+    steps) + kappa * switches + tau * waited seconds (tau in the blocking regime only)."""
 
     task: str
     sources: tuple[Source, ...]
@@ -35,6 +35,7 @@ class Preset:
     kappa: float
     tau: float
     betas: tuple[float, float]  # range of beta the head is trained for
+    reliance: float = 1.0
     gamma: float = 0.99
     dwell: int = 1
     review_every: int = 5
@@ -76,7 +77,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 rate=1000.0,
                 kappa=0.05,
                 tau=20.0,
-                betas=(0.1, 10.0),
+                betas=(0.2, 8.0),
             ),
             Preset(
                 "guidance/PerturbedHalfCheetah-v0",
@@ -84,7 +85,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 rate=1000.0,
                 kappa=0.05,
                 tau=5.0,
-                betas=(0.1, 10.0),
+                betas=(0.2, 8.0),
             ),
         )
     }

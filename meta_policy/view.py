@@ -1,4 +1,4 @@
-"""All that a decision may look at: what the lanes know, and the live provider table. Nobody is called to decide."""
+"""All that a decision may look at: what the lanes know, and the live provider table. It costs no call."""
 
 from __future__ import annotations
 
