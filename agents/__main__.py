@@ -26,7 +26,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="guidance-agent", description=__doc__)
-    adders = (_add_train, _add_resume, _add_evaluate, _add_select, _add_export, _add_export_task)
+    adders = (
+        _add_train,
+        _add_resume,
+        _add_evaluate,
+        _add_select,
+        _add_baseline,
+        _add_export,
+        _add_export_task,
+    )
     added = parser.add_subparsers(dest="command", required=True)
     for add in adders:
         add(added)
@@ -86,6 +94,14 @@ def _add_select(added: Any) -> None:
     select.add_argument("--curve", type=Path, help="also write this path's .csv and .png")
     select.add_argument("--out", type=Path, required=True)
     select.set_defaults(run=commands.select)
+
+
+def _add_baseline(added: Any) -> None:
+    baseline = added.add_parser("baseline", help="finished runs beside published figures, as JSON and table")
+    baseline.add_argument("folders", type=Path, nargs="+")
+    baseline.add_argument("--episodes", type=int, default=20)
+    baseline.add_argument("--out", type=Path, required=True)
+    baseline.set_defaults(run=commands.baseline)
 
 
 def _add_export(added: Any) -> None:

@@ -90,6 +90,14 @@ def select(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def baseline(arguments: argparse.Namespace) -> int:
+    from agents.baseline import report_runs
+
+    command = ["guidance-agent", *sys.argv[1:]]
+    report_runs(arguments.folders, arguments.out, arguments.episodes, command, say)
+    return 0
+
+
 def export_task(arguments: argparse.Namespace) -> int:
     from agents.environments import info_of
     from agents.tasks.export import export_task as write_folder

@@ -49,6 +49,17 @@ def _draw_selection(during: Sequence[tuple[int, float]], report: Mapping[str, An
     figure.savefig(path, dpi=110)
 
 
+def draw_runs(task: str, runs: Sequence[Path], target: float | None, path: Path) -> None:
+    """Training return of every run of one task, and the figure to reach as a dashed line."""
+    figure, axes = _axes(task)
+    for run in sorted(runs):
+        axes.plot(*zip(*training_curve(run), strict=True), lw=1.1, label=run.name)
+    if target is not None:
+        axes.axhline(target, color=CHOSEN, ls="--", lw=1, label=f"to reach: {target:.0f}")
+    axes.legend(frameon=False, loc="lower right")
+    figure.savefig(path, dpi=110)
+
+
 def _axes(title: str) -> tuple[Any, Any]:
     from matplotlib.figure import Figure  # a Figure of its own: no pyplot, no display, no global state
 

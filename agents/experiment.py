@@ -94,11 +94,13 @@ class Run:
     def train(self, stop_at: int | None = None) -> None:
         """Go on to the horizon, or to the first batch end at or past `stop_at`."""
         goal = self.config.ppo.total_steps if stop_at is None else min(stop_at, self.config.ppo.total_steps)
-        started, before = time.perf_counter(), self.training.steps
+        started, before, busy = time.perf_counter(), self.training.steps, time.process_time()
         while self.training.steps < goal:
             self._batch()
             self._report(started, before)
         self.save()
+        took = {"wall_s": time.perf_counter() - started, "cpu_s": time.process_time() - busy}
+        append_row(self.folder / "sessions.jsonl", {"from": before, "steps": self.training.steps, **took})
 
     def save(self) -> None:
         """Everything needed to go on, and the policy as it stands."""
