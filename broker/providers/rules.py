@@ -83,7 +83,7 @@ def make_rules(settings: RulesSettings, making: Making) -> RulesProvider:
     """One rule for every task of ``making``; SetupError where a task has none."""
     if not making.tasks:
         raise SetupError("tasks", "a rules provider needs at least one configured task")
-    rules = {name: find_rule(settings.rule or name) for name in making.tasks}
+    rules = {name: find_rule(settings.rule or folder.task) for name, folder in making.tasks.items()}
     folders = list(making.tasks.values())
     alone = folders[0] if len(folders) == 1 else None
     info = ProviderInfo(
