@@ -58,6 +58,7 @@ class GuidanceClient:
         self._random = random.Random()
         self._ids = AskIds()
         self._sessions: list[Session] = []
+        self._opened = 0
         self._link: Link | None = None
         self._address = 0
         self._closed = False
@@ -86,7 +87,7 @@ class GuidanceClient:
         """
         self._here()
         hello = Hello(
-            self.agent, task, tuple(observations), action, tuple(lanes), tuple(context), CLIENT_VERSION
+            self._name(), task, tuple(observations), action, tuple(lanes), tuple(context), CLIENT_VERSION
         )
         session = Session(hello, self._ids, self._connection)
         await session.open(connect_timeout_s)
@@ -156,6 +157,11 @@ class GuidanceClient:
             await session.close()
         if self._link is not None and self._pid == os.getpid():
             await self._link.close()
+
+    def _name(self) -> str:
+        """A broker has one session an agent, so a second one of this client goes by a name of its own."""
+        self._opened += 1
+        return self.agent if self._opened == 1 else f"{self.agent}/{self._opened}"
 
     def _connection(self, session: Session, outbox: Outbox) -> Connection:
         hello = codec.hello_to_proto(session.hello)

@@ -103,8 +103,9 @@ class Book:
     def reconcile(self, on_broker: int) -> None:
         """The broker ends what was given up without a word: only its credit comes back.
 
-        `on_broker` are the asks whose credit is still out. When so many are missing that none that was given up can
-        be among them, those have ended, and ended as the broker counts them: cancelled, where nothing usable came.
+        `on_broker` are the asks whose credit is still out. When so many are missing that none that was given
+        up can be among them, those have ended, and ended as the broker counts them: cancelled, where nothing
+        usable came.
         """
         if self._given_up and len(self.open) - on_broker >= len(self._given_up):
             for ask_id in tuple(self._given_up):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,11 +15,14 @@ from grpc import aio
 from agents.client.errors import Status, status_of, status_of_error
 from protos.guidance.v1 import guidance_pb2 as pb
 from protos.guidance.v1 import guidance_pb2_grpc as rpc
+from protos.types import Limits
 
 KEEPALIVE_MS = 20_000
 """Matches the broker's default. A welcome that names a longer one makes the client dial again with it."""
 KEEPALIVE_TIMEOUT_MS = 10_000
 MAX_MESSAGE_BYTES = 4_194_304
+OVERHEAD_BYTES = 65_536
+"""gRPC's limits are a little above the broker's, which can say what was too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,14 @@ class Dial:
     keepalive_ms: int = KEEPALIVE_MS
     max_message_bytes: int = MAX_MESSAGE_BYTES
 
+    def fitting(self, limits: Limits) -> Dial:
+        """Pings no more often than the broker allows, which would get us cut off, and messages as large."""
+        return replace(
+            self,
+            keepalive_ms=max(self.keepalive_ms, limits.keepalive_ms),
+            max_message_bytes=max(self.max_message_bytes, limits.max_message_bytes),
+        )
+
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
         return () if self.token is None else (("authorization", f"Bearer {self.token}"),)
@@ -61,8 +72,8 @@ class Dial:
             ("grpc.initial_reconnect_backoff_ms", 50),
             ("grpc.min_reconnect_backoff_ms", 50),
             ("grpc.max_reconnect_backoff_ms", 2_000),
-            ("grpc.max_receive_message_length", self.max_message_bytes),
-            ("grpc.max_send_message_length", self.max_message_bytes),
+            ("grpc.max_receive_message_length", self.max_message_bytes + OVERHEAD_BYTES),
+            ("grpc.max_send_message_length", self.max_message_bytes + OVERHEAD_BYTES),
             # a channel of its own connection: a dead one never lends its back-off to the next
             ("grpc.use_local_subchannel_pool", 1),
         ]

@@ -8,7 +8,6 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Protocol
 
 import grpc
@@ -161,9 +160,10 @@ class Connection:
         try:
             stream = link.session()
             welcome, first = await self._greet(stream)
-            if welcome.limits.keepalive_ms > self._dial.keepalive_ms:
-                self._dial = replace(self._dial, keepalive_ms=welcome.limits.keepalive_ms)
-                return  # dial again: pinging more often than this broker allows would get us cut off
+            fitting = self._dial.fitting(welcome.limits)
+            if fitting != self._dial:
+                self._dial = fitting
+                return  # dial again, with options that suit this broker
             self._went_up(stream, welcome)
             self._take(first)
             await self._pump(stream)

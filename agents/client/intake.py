@@ -65,7 +65,6 @@ class Intake:
         self.generation = 0
         self.wire_generation = 0
         self.pushes: list[OperatorPush] = []
-        self.listeners: list[Callable[[Answer], None]] = []
         self.listener: Callable[[Answer], None] | None = None
 
     def take(self, message: pb.SessionResponse) -> None:
@@ -91,8 +90,8 @@ class Intake:
         self.book.counts.answers[answer.kind] += answer.rows
         if answer.prices_usd:
             self.book.counts.charge(provider_of(answer), sum(answer.prices_usd))
-        for listener in self.listeners:
-            listener(answer)
+        if self.listener is not None:
+            self.listener(answer)
         guided = None if answer.guidance is None else self._guided(answer, answer.guidance)
         for row, ask_id in enumerate(answer.ask_ids):
             ask = self.book.open.get(ask_id)

@@ -41,6 +41,7 @@ from protos.types import (
     AskOptions,
     AskOutcome,
     DiscreteAction,
+    Failure,
     GuidanceKind,
     Hello,
     LaneEventKind,
@@ -118,6 +119,11 @@ class Session:
     def listen(self, listener: Callable[[Answer], None] | None) -> None:
         """Have every answer shown to `listener` as it comes, late ones too: for records of time and money."""
         self._intake.listener = listener
+
+    @property
+    def fault(self) -> Failure | None:
+        """The broker's last complaint that was about no ask in flight, such as an episode out of order."""
+        return self._book.fault
 
     def pushes(self) -> list[OperatorPush]:
         """Takes the guidance that operators pushed since the last call. Stops act by themselves in
@@ -246,7 +252,10 @@ class Session:
             return
         lane = self._lanes[ask.lane]
         lane.leases = [lease for lease in lane.leases if lease is not ask]
-        self._book.forgo(ask)
+        if ask.leased:
+            self._book.give_up(ask)
+        else:
+            self._book.forgo(ask)
         self._outbox.cancel(ask.lane, ask_id)
         self._connection.wake()
 
@@ -310,7 +319,7 @@ class Session:
         """A stream stands: a new generation, into which the open episodes are declared again."""
         self._intake.generation += 1
         self._intake.wire_generation = welcome.session_generation
-        self._intake.credits = welcome.credits
+        self._intake.credits = self._intake.granted = welcome.credits
         self.counts.connections += 1
         self.welcome = welcome
         self.providers.replace_all(welcome.providers, welcome.config_generation)
@@ -330,7 +339,7 @@ class Session:
         text = f"the session ended: {status.message}"
         self._book.lose_all(int(status.code.value[0]), text)
         self._outbox.clear()
-        self._intake.credits = 0
+        self._intake.credits = self._intake.granted = 0
         for lane in self._lanes.values():
             lane.leases.clear()
 
@@ -371,12 +380,9 @@ class Session:
         return ask_ids
 
     def _forgo(self, lane: int) -> None:
-        """The lane's generation rose: its leases are over, and nobody waits for its other asks."""
+        """The lane's generation rose: its leases are over, and its other asks cannot be acted on."""
         for ask in [ask for ask in self._book.open.values() if ask.lane == lane]:
-            if ask.leased:
-                self._book.finish(ask, AskOutcome.CANCELLED)
-            else:
-                self._book.forgo(ask)
+            self._book.give_up(ask)
 
     def _note_passed(self, lanes: Iterable[int]) -> None:
         """A lease whose last step is over and of which nothing is due has ended, answered or not."""

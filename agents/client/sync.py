@@ -6,7 +6,7 @@ thread: registers and views are immutable values, which the loop thread swaps wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -31,6 +31,7 @@ from protos.types import (
     ActionSpec,
     Answer,
     AskOptions,
+    Failure,
     GuidanceKind,
     LaneEventKind,
     LaneSpec,
@@ -118,6 +119,13 @@ class Session:
 
     def outcome(self, ask_id: int) -> Ended | None:
         return self._session.outcome(ask_id)
+
+    def listen(self, listener: Callable[[Answer], None] | None) -> None:
+        self._session.listen(listener)
+
+    @property
+    def fault(self) -> Failure | None:
+        return self._session.fault
 
     def arrivals(self) -> list[Arrival]:
         return self._thread.call(self._session.arrivals)
