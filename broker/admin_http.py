@@ -124,35 +124,41 @@ class AdminServer:
         self._read_timeout_s = read_timeout_s
         self._write_timeout_s = write_timeout_s
         self._max_connections = max_connections
-        self._open = 0
+        self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self, address: str) -> int:
         """Listen; returns the port. Raises OSError when it is taken."""
         host, port = split_address(address)
-        self._server = await asyncio.start_server(self._connection, host, port, limit=MAX_HEAD_BYTES)
+        self._server = await asyncio.start_server(self._connected, host, port, limit=MAX_HEAD_BYTES)
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
 
     async def close(self) -> None:
-        """Stop listening; answers being written are finished by their own timeout."""
+        """Stop listening and drop what is connected: an answer takes one turn of the loop, not a grace."""
         if self._server is not None:
             self._server.close()
             self._server = None
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = asyncio.create_task(self._connection(reader, writer))
+        self._connections.add(connection)
+        connection.add_done_callback(self._connections.discard)
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open += 1
         try:
             await self._exchange(reader, writer)
         except (ConnectionError, TimeoutError):
             writer.transport.abort()
         finally:
-            self._open -= 1
             writer.close()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request: Request | None = None
-        if self._open > self._max_connections:
+        if len(self._connections) > self._max_connections:
             response = plain(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections", Retry_After="1")
         else:
             request, response = await self._answer(reader)
