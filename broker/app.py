@@ -24,6 +24,7 @@ from broker.cache.keys import KeyScope, key_scope, row_keys
 from broker.cache.memory import MemoryCache
 from broker.calling.plan import PlanFollower
 from broker.calling.reserve import ExtraAttempts
+from broker.calling.slots import slots_of, slotted
 from broker.calling.spend import spending
 from broker.calling.timeout import timed
 from broker.catalogue import Catalogue, Source, TaskRoute
@@ -297,7 +298,7 @@ class Broker:
 
 
 class Layers:
-    """Every source with the layers of a call around it, outermost first: timeout, spend, the source."""
+    """Every source with the layers of a call around it, outermost first: timeout, slots, spend, the source."""
 
     def __init__(self, clock: Clock, alarms: Alarms, ledger: Ledger, emit: Callable[[Event], None]) -> None:
         self._clock = clock
@@ -312,9 +313,10 @@ class Layers:
             for name in table.keys() - assembled.providers.keys():
                 del table[name]
         for name, provider in assembled.providers.items():
+            slots = slots_of(provider)
             spent = spending(provider, self._ledger, self._clock, self._emit)
-            self.paid[name] = timed(spent, self._clock, self._alarms)
-            self.unpaid[name] = timed(provider, self._clock, self._alarms)
+            for table, inner in ((self.paid, spent), (self.unpaid, provider)):
+                table[name] = timed(slotted(inner, self._clock, slots), self._clock, self._alarms)
 
 
 class SharedKeys:

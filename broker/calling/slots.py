@@ -13,13 +13,13 @@ from protos.types import ProviderInfo, ProviderState, Query
 class Slots:
     """Stands inside the timeout, so that waiting counts, and outside of spend, so that it costs nothing.
 
-    The limit is the one that ``info`` states when the layer is made.
+    ``slots`` may be shared by several layers around one source.
     """
 
-    def __init__(self, inner: Provider, clock: Clock) -> None:
+    def __init__(self, inner: Provider, clock: Clock, slots: asyncio.Semaphore) -> None:
         self._inner = inner
         self._clock = clock
-        self._slots = asyncio.Semaphore(inner.info.max_concurrency)
+        self._slots = slots
 
     @property
     def info(self) -> ProviderInfo:
@@ -46,8 +46,12 @@ class Slots:
         return replace(guided, queue_us=guided.queue_us + waited_us)
 
 
-def slotted(inner: Provider, clock: Clock) -> Provider:
-    """``inner`` behind its concurrency limit; one that never waits, or has no limit, is returned as it is."""
-    if isinstance(inner, Immediate) or not inner.info.max_concurrency:
-        return inner
-    return Slots(inner, clock)
+def slotted(inner: Provider, clock: Clock, slots: asyncio.Semaphore | None) -> Provider:
+    """``inner`` behind ``slots``; one that never waits, or has no limit, is returned as it is."""
+    return inner if slots is None or isinstance(inner, Immediate) else Slots(inner, clock, slots)
+
+
+def slots_of(provider: Provider) -> asyncio.Semaphore | None:
+    """As many slots as the source's ``max_concurrency``; None: it has no limit."""
+    most = provider.info.max_concurrency
+    return asyncio.Semaphore(most) if most else None
