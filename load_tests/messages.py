@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,7 +11,8 @@ import numpy as np
 
 from protos.guidance.v1 import guidance_pb2 as pb
 
-RUN = secrets.randbits(31) << 32  # a retry of an id would be answered from memory, so no two runs share one
+RUN = secrets.randbits(31) << 32  # a retry of an id would be answered from memory, so no two asks share one
+_asks = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def ask_batch(shape: Shape, number: int, provider_id: str) -> pb.AskBatch:
     """Message ``number``: the same observations, ids and steps of its own."""
     batch = pb.AskBatch()
     batch.CopyFrom(_template(shape, provider_id))
-    first = RUN + number * shape.rows
+    first = RUN + next(_asks) * shape.rows
     batch.ask_id.extend(range(first, first + shape.rows))
     batch.step.extend([number] * shape.rows)
     return batch
