@@ -298,7 +298,7 @@ class Broker:
 
 
 class Layers:
-    """Every source with the layers of a call around it, outermost first: timeout, slots, spend, the source."""
+    """Every source in the layers of a call, outermost first: timeout, slots, spend, the source."""
 
     def __init__(self, clock: Clock, alarms: Alarms, ledger: Ledger, emit: Callable[[Event], None]) -> None:
         self._clock = clock
