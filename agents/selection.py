@@ -115,7 +115,8 @@ def select(run: Path, out: Path, effort: Effort, command: Sequence[str], say: Sa
     report = {
         "task": config.task,
         "training_seed": config.seed,
-        "budget_steps": config.ppo.total_steps,
+        "horizon_steps": config.ppo.total_steps,
+        "considered_up_to_step": rows[-1]["steps"],
         "rule": RULE,
         "strong_at_least": effort.at_least,
         "deterministic": True,
