@@ -42,7 +42,7 @@ def a_call(deadline: float = 1e9, task: str = TASK) -> Call:
 
 
 def write_policy(path: Path, inputs: int = 11, actions: int = 3, **changes: object) -> Path:
-    """A small random policy in the exported format; ``changes`` replace top-level entries of its description."""
+    """A small random policy as exported; ``changes`` replace top-level entries of its description."""
     rng = np.random.default_rng(0)
     sizes = (inputs, 8, actions)
     tensors: dict[str, np.ndarray] = {

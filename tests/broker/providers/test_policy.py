@@ -37,7 +37,13 @@ def exported_by_agents(path: Path) -> Policy:
         "actor": {"layers": 3, "activation": "tanh", "head": "gaussian"},
         "normaliser": {"clip": 10.0, "count": 100},
         "observation": {"name": "observation", "shape": [11], "dtype": "float64"},
-        "action": {"shape": [3], "dtype": "float32", "low": [-1.0] * 3, "high": [1.0] * 3, "names": ["a", "b", "c"]},
+        "action": {
+            "shape": [3],
+            "dtype": "float32",
+            "low": [-1.0] * 3,
+            "high": [1.0] * 3,
+            "names": ["a", "b", "c"],
+        },
         "training": {"algorithm": "ppo"},
     }
     low, high = np.full(3, -1, np.float32), np.full(3, 1, np.float32)
