@@ -1,4 +1,8 @@
-"""``guidance-broker check CONFIG``: everything that is wrong with a file, or what it says."""
+"""``guidance-broker check CONFIG``: everything that is wrong with a file, or what it says.
+
+Beyond the file itself, every source is made and none is started: task folders and policy files are read, no
+connection is opened and nothing is called.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
+from broker.assembly import Assembly
 from broker.cli.table import print_table, usd
+from broker.clock import SystemClock
 from broker.config import Config, ConfigError, ProviderSettings, load
-from broker.providers.registry import PROVIDER_SETTINGS
+from broker.providers.making import SetupError
+from broker.providers.registry import KINDS, PROVIDER_SETTINGS
 from broker.routing.registry import ROUTE_SETTINGS
 
 
@@ -25,6 +32,11 @@ def run(args: Namespace) -> int:
         print(error, file=sys.stderr)
         count = len(error.problems)
         print(f"{count} {'problem' if count == 1 else 'problems'}", file=sys.stderr)
+        return 1
+    try:
+        Assembly(KINDS, SystemClock(), os.environ).assemble(config, generation=1)
+    except SetupError as error:
+        print(f"{args.config}: {error}", file=sys.stderr)
         return 1
     _describe(config, os.environ)
     print(f"{args.config} is valid")

@@ -26,7 +26,7 @@ def run(args: Namespace) -> int:
         return 1
     states = {state.provider_id: state for state in response.states}
     rows = [row(info, states.get(info.provider_id)) for info in response.providers]
-    columns = ("id", "kind", "state", "p50", "p95", "in flight", "USD/ask", "USD/step", "tasks")
+    columns = ("id", "kind", "state", "p50", "p95", "in flight", "USD/ask", "USD/step")
     print_table(f"providers, configuration {response.config_generation}", columns, rows)
     return 0
 
@@ -42,7 +42,6 @@ def row(info: pb.ProviderInfo, state: pb.ProviderUpdate | None) -> tuple[str, ..
         "-" if state is None else str(state.in_flight),
         usd(info.price.usd_per_ask),
         usd(info.price.usd_per_leased_step),
-        ", ".join(info.tasks) or "all",
     )
 
 
