@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
-from broker.cli import COMMANDS
+for _library in ("OMP", "OPENBLAS", "MKL"):  # before numpy is imported: one thread for arithmetic is enough
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
+from broker.cli import COMMANDS  # noqa: E402  (the lines above come first on purpose)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,7 +12,7 @@ from broker.clock import Clock
 from broker.errors import BrokerError, DeadlineReached, OverBudget, Unavailable
 from broker.events import AttemptEnded, AttemptStarted, Event
 from broker.outcomes import AttemptOutcome
-from broker.providers.interface import Call, Guided, Immediate, Provider, ProviderError, Usage
+from broker.providers.interface import Call, Guided, Provider, ProviderError, Usage
 from broker.routing.interface import Plan, Records
 from protos.types import Price, Query
 
@@ -74,12 +74,13 @@ class PlanFollower:
     def follow_now(self, plan: Plan, query: Query, call: Call) -> Called | None:
         """Only free sources are tried here: one that fails is asked again by :meth:`follow`, at no cost."""
         source = self._sources.get(plan.attempts[0].provider_id) if plan.attempts else None
-        if not isinstance(source, Immediate) or not source.info.price.free:
+        guide_now = getattr(source, "guide_now", None)  # a Protocol's isinstance costs as much as a rule
+        if source is None or guide_now is None or not source.info.price.free:
             return None
         provider_id = source.info.provider_id
         began_at = self._begin(provider_id, query.rows)
         try:
-            guided = source.guide_now(query, call)
+            guided: Guided = guide_now(query, call)
         except Exception as error:
             self._end(provider_id, began_at, query.rows, _as_provider_error(error))
             return None
