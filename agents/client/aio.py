@@ -14,12 +14,14 @@ from typing import Any
 
 import grpc
 import numpy as np
+from google.protobuf.message import Message
 
 from agents.client.backoff import Backoff
-from agents.client.channel import Dial, GrpcLink, Link, StreamEnded, TlsFiles, parse_addresses
+from agents.client.channel import CallEnded, Dial, Link, TlsFiles, parse_addresses, unary
 from agents.client.clocks import with_clocks
 from agents.client.connection import Connection
 from agents.client.errors import CallFailed, ClientClosed, Status
+from agents.client.forked import abandon, connect
 from agents.client.ids import AskIds
 from agents.client.outbox import Outbox
 from agents.client.providers import ProviderView
@@ -123,14 +125,15 @@ class GuidanceClient:
             obs_time_ns=[time.monotonic_ns()],
         )
         request = pb.GetGuidanceRequest(agent=self.agent, task=task, ask=codec.query_to_proto(query))
-        response = await self._call("GetGuidance", request, timeout_s)
-        return codec.answer_from_proto(response.answer)
+        data = await self._call("GetGuidance", request, timeout_s)
+        return codec.answer_from_proto(pb.GetGuidanceResponse.FromString(data).answer)
 
     async def list_providers(
         self, task: str = "", timeout_s: float = CALL_TIMEOUT_S
     ) -> tuple[ProviderView, ...]:
         """All sources for `task` (empty: for any), with their state where the broker knows it."""
-        response = await self._call("ListProviders", pb.ListProvidersRequest(task=task), timeout_s)
+        data = await self._call("ListProviders", pb.ListProvidersRequest(task=task), timeout_s)
+        response = pb.ListProvidersResponse.FromString(data)
         states = [codec.provider_update_from_proto(state) for state in response.states]
         updates = {state.provider_id: replace(state, info=None) for state in states}
         infos = [codec.provider_info_from_proto(info) for info in response.providers]
@@ -144,9 +147,7 @@ class GuidanceClient:
         """
         messages = [codec.outcome_to_proto(outcome) for outcome in outcomes]
         request = pb.ReportOutcomeRequest(agent=self.agent, outcomes=messages)
-        response = await self._call("ReportOutcome", request, timeout_s)
-        assert isinstance(response, pb.ReportOutcomeResponse)
-        return response
+        return pb.ReportOutcomeResponse.FromString(await self._call("ReportOutcome", request, timeout_s))
 
     async def close(self) -> None:
         """Close the sessions too."""
@@ -165,21 +166,19 @@ class GuidanceClient:
 
     def _connection(self, session: Session, outbox: Outbox) -> Connection:
         hello = codec.hello_to_proto(session.hello)
-        return Connection(self._dial, self._make_link, hello, session, outbox, self._backoff)
+        return Connection(self._dial, connect, hello, session, outbox, self._backoff)
 
-    def _make_link(self, address: str, dial: Dial) -> Link:
-        return GrpcLink(address, dial)
-
-    async def _call(self, method: str, request: Any, timeout_s: float) -> Any:
+    async def _call(self, method: str, request: Message, timeout_s: float) -> bytes:
         """One unary call within `timeout_s`, tried again while no broker is reached."""
         self._here()
+        data = request.SerializeToString()
         ends_at = time.monotonic() + timeout_s
         attempt = 0
         while True:
             left = ends_at - time.monotonic()
             try:
-                return await self._current_link().unary(method, request, max(left, 0.001))
-            except StreamEnded as ended:
+                return await unary(self._current_link(), method, data, max(left, 0.001))
+            except CallEnded as ended:
                 pause = self._backoff.delay_s(attempt, self._random)
                 attempt += 1
                 if ended.status.code not in RETRIED or time.monotonic() + pause >= ends_at:
@@ -191,7 +190,7 @@ class GuidanceClient:
         if self._link is None:
             address = self._dial.addresses[self._address % len(self._dial.addresses)]
             try:
-                self._link = self._make_link(address, self._dial)
+                self._link = connect(address, self._dial)
             except OSError as error:
                 raise Status(grpc.StatusCode.UNAVAILABLE, f"TLS files: {error}").error(CallFailed) from error
         return self._link
@@ -206,5 +205,7 @@ class GuidanceClient:
         if self._closed:
             raise ClientClosed("client")
         if self._pid != os.getpid():
-            self._pid = os.getpid()
+            abandon(self._link)
             self._link = None
+            self._pid = os.getpid()
+            self.agent = f"{self.agent}/{self._pid}"

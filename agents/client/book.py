@@ -91,7 +91,7 @@ class Book:
             self.forgo(ask)
 
     def give_up(self, ask: OpenAsk) -> None:
-        """Nobody can act on this ask any more. What is on its way already still counts, and is learnt from."""
+        """Nobody can act on this ask any more. What is on its way still counts, and is learnt from."""
         self._given_up.add(ask.ask_id)
         self.forgo(ask)
 
@@ -136,6 +136,10 @@ class Book:
         self._due.clear()
         for waiter in self._waiters:
             waiter.expire(True)
+
+    def inherited(self) -> None:
+        """In a forked child: who waited was the parent."""
+        self._waiters = []
 
     async def settled(self, due: Iterable[Due], timeout_s: float) -> bool:
         """True once nothing of `due` is waited for any more; False when the time ended first."""

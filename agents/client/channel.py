@@ -1,4 +1,4 @@
-"""The wire: addresses, credentials, channel options, and one session's stream on one channel."""
+"""The wire: addresses, credentials, channel options, and calls in serialised messages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import grpc
 from grpc import aio
 
 from agents.client.errors import Status, status_of, status_of_error
-from protos.guidance.v1 import guidance_pb2 as pb
-from protos.guidance.v1 import guidance_pb2_grpc as rpc
 from protos.types import Limits
 
+SERVICE = "guidance.v1.GuidanceService"
 KEEPALIVE_MS = 20_000
 """Matches the broker's default. A welcome that names a longer one makes the client dial again with it."""
 KEEPALIVE_TIMEOUT_MS = 10_000
@@ -104,23 +103,23 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-class StreamEnded(Exception):
-    """The stream is over; `status` is the broker's own word, or the transport's where the broker has none."""
+class CallEnded(Exception):
+    """A call is over; `status` is the broker's own word, or the transport's where the broker has none."""
 
     def __init__(self, status: Status) -> None:
         super().__init__(status.message)
         self.status = status
 
 
-class Stream(Protocol):
-    """One session's two directions. `read` is the only one to learn the true end of the stream."""
+class Call(Protocol):
+    """One call's two directions, in serialised messages. `read` is the only one to learn the true end."""
 
-    async def write(self, message: pb.SessionRequest) -> bool:
-        """False when the stream is over; why is for `read` to say."""
+    async def write(self, message: bytes) -> bool:
+        """False when the call is over; why is for `read` to say."""
         ...
 
-    async def read(self) -> pb.SessionResponse:
-        """Raises :class:`StreamEnded`."""
+    async def read(self) -> bytes:
+        """Raises :class:`CallEnded`, also when it ended well."""
         ...
 
     async def finish(self) -> None:
@@ -133,49 +132,63 @@ class Stream(Protocol):
 class Link(Protocol):
     """A connection to one address."""
 
-    def session(self) -> Stream: ...
+    async def ready(self) -> None:
+        """Wait for what calls need on this side. Raises CallEnded."""
+        ...
 
-    async def unary(self, method: str, request: Any, timeout_s: float) -> Any:
-        """Raises :class:`StreamEnded` with the status of a call that did not end well."""
+    def call(self, method: str, timeout_s: float | None = None) -> Call:
+        """Open one of GuidanceService's methods."""
         ...
 
     async def close(self) -> None: ...
 
 
+async def unary(link: Link, method: str, request: bytes, timeout_s: float) -> bytes:
+    """Send one message, get one back. Raises CallEnded."""
+    await link.ready()
+    call = link.call(method, timeout_s)
+    try:
+        await call.write(request)
+        await call.finish()
+        return await call.read()
+    finally:
+        call.cancel()
+
+
 _WRITE_ERRORS = (aio.AioRpcError, aio.InternalError, aio.UsageError, asyncio.InvalidStateError)
 
 
-class GrpcStream:
-    """Writes skip grpc.aio's own `write`, which on a stream that the server has ended replaces the true
-    status by INTERNAL for good. The reader, which always has a read pending, gets the true one.
+class GrpcCall:
+    """Writes skip grpc.aio's own `write`, which on a call that the server has ended replaces the true status
+    by INTERNAL for good. The reader, which always has a read pending, gets the true one.
     """
 
     def __init__(self, call: Any) -> None:
         self._call = call
         self._started = False
 
-    async def write(self, message: pb.SessionRequest) -> bool:
+    async def write(self, message: bytes) -> bool:
         try:
             if not self._started:
                 self._started = True
                 await self._call.write(message)
             else:
-                await self._call._cython_call.send_serialized_message(message.SerializeToString())
+                await self._call._cython_call.send_serialized_message(message)
         except _WRITE_ERRORS:
             return False
         return True
 
-    async def read(self) -> pb.SessionResponse:
+    async def read(self) -> bytes:
         try:
             message = await self._call.read()
             if message is not aio.EOF:
-                assert isinstance(message, pb.SessionResponse)
+                assert isinstance(message, bytes)
                 return message
             code, details = await self._call.code(), await self._call.details()
             trailing = await self._call.trailing_metadata()
         except aio.AioRpcError as error:
-            raise StreamEnded(status_of_error(error)) from None
-        raise StreamEnded(status_of(code, details, trailing))
+            raise CallEnded(status_of_error(error)) from None
+        raise CallEnded(status_of(code, details, trailing))
 
     async def finish(self) -> None:
         try:
@@ -196,16 +209,13 @@ class GrpcLink:
             self._channel = aio.insecure_channel(address, options=dial.options())
         else:
             self._channel = aio.secure_channel(address, dial.tls.credentials(), options=dial.options())
-        self._stub: Any = rpc.GuidanceServiceStub(self._channel)
 
-    def session(self) -> Stream:
-        return GrpcStream(self._stub.Session(metadata=self._metadata))
+    async def ready(self) -> None:
+        return
 
-    async def unary(self, method: str, request: Any, timeout_s: float) -> Any:
-        try:
-            return await getattr(self._stub, method)(request, timeout=timeout_s, metadata=self._metadata)
-        except aio.AioRpcError as error:
-            raise StreamEnded(status_of_error(error)) from None
+    def call(self, method: str, timeout_s: float | None = None) -> Call:
+        multi: Any = self._channel.stream_stream(f"/{SERVICE}/{method}")
+        return GrpcCall(multi(timeout=timeout_s, metadata=self._metadata))
 
     async def close(self) -> None:
         await self._channel.close()

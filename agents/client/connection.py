@@ -13,8 +13,9 @@ from typing import Protocol
 import grpc
 
 from agents.client.backoff import Backoff
-from agents.client.channel import KEEPALIVE_TIMEOUT_MS, Dial, Link, Stream, StreamEnded
+from agents.client.channel import KEEPALIVE_TIMEOUT_MS, Call, CallEnded, Dial, Link
 from agents.client.errors import ConnectFailed, GuidanceError, SessionRefused, Status
+from agents.client.forked import abandon
 from agents.client.outbox import Outbox
 from protos import codec
 from protos.guidance.v1 import guidance_pb2 as pb
@@ -63,8 +64,9 @@ class Connection:
         self._heard_at = time.monotonic()
         self._waiting = asyncio.Event()
         self._flushed = asyncio.Event()
+        self._changed: asyncio.Future[None] | None = None
         self._ready: asyncio.Future[None] | None = None
-        self._stream: Stream | None = None
+        self._stream: Call | None = None
         self._task: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
@@ -90,10 +92,22 @@ class Connection:
             await self.close()
             raise
 
+    async def wait_up(self, timeout_s: float) -> bool:
+        """False when the time is over first, or the broker refused for good."""
+        if not self.up and not self.refused:
+            self._changed = self._changed or asyncio.get_running_loop().create_future()
+            await asyncio.wait({self._changed}, timeout=timeout_s)
+        return self.up
+
     def start(self) -> None:
         """Connect in the background, again and again."""
         self._task = asyncio.get_running_loop().create_task(self._run(), name="guidance-session")
         self._task.add_done_callback(self._finished)
+
+    def abandon(self) -> None:
+        """In a forked child: leave the parent's stream and tasks alone, and alive."""
+        abandon(self, self._task, self._stream)
+        self.up = False
 
     async def close(self) -> None:
         """Send what waits, say goodbye, and wait a moment for the broker's own."""
@@ -107,7 +121,7 @@ class Connection:
         if self.up:
             self._went_down(Status(grpc.StatusCode.CANCELLED, "closed by the client"))
 
-    async def _say_goodbye(self, stream: Stream, task: asyncio.Task[None]) -> None:
+    async def _say_goodbye(self, stream: Call, task: asyncio.Task[None]) -> None:
         self.refused = True  # whatever ends the stream now, it is not dialled again
         try:
             async with asyncio.timeout(CLOSE_S):
@@ -139,7 +153,7 @@ class Connection:
             started = time.monotonic()
             try:
                 await self._once()
-            except StreamEnded as ended:
+            except CallEnded as ended:
                 self._went_down(ended.status)
             if self.refused:
                 return
@@ -149,16 +163,17 @@ class Connection:
                 await asyncio.sleep(self._backoff.delay_s(attempt // len(self._dial.addresses), self._random))
 
     async def _once(self) -> None:
-        """One connection from dialling to its end, which is always a :class:`StreamEnded`."""
+        """One connection from dialling to its end, which is always a :class:`CallEnded`."""
         address = self._dial.addresses[self._next_address % len(self._dial.addresses)]
         try:
             link = self._make_link(address, self._dial)
         except OSError as error:
             self._next_address += 1
-            raise StreamEnded(Status(grpc.StatusCode.UNAVAILABLE, f"TLS files: {error}")) from error
-        stream: Stream | None = None
+            raise CallEnded(Status(grpc.StatusCode.UNAVAILABLE, f"TLS files: {error}")) from error
+        stream: Call | None = None
         try:
-            stream = link.session()
+            await link.ready()
+            stream = link.call("Session")
             welcome, first = await self._greet(stream)
             fitting = self._dial.fitting(welcome.limits)
             if fitting != self._dial:
@@ -167,7 +182,7 @@ class Connection:
             self._went_up(stream, welcome)
             self._take(first)
             await self._pump(stream)
-        except StreamEnded:
+        except CallEnded:
             if not self.up:
                 self._next_address += 1
             raise
@@ -176,36 +191,36 @@ class Connection:
                 stream.cancel()
             await link.close()
 
-    async def _greet(self, stream: Stream) -> tuple[Welcome, pb.SessionResponse]:
+    async def _greet(self, stream: Call) -> tuple[Welcome, pb.SessionResponse]:
         try:
             async with asyncio.timeout(ATTEMPT_S):
-                await stream.write(pb.SessionRequest(hello=self._hello))
-                first = await stream.read()
+                await stream.write(pb.SessionRequest(hello=self._hello).SerializeToString())
+                first = pb.SessionResponse.FromString(await stream.read())
         except TimeoutError:
-            raise StreamEnded(Status(grpc.StatusCode.DEADLINE_EXCEEDED, "no welcome in time")) from None
+            raise CallEnded(Status(grpc.StatusCode.DEADLINE_EXCEEDED, "no welcome in time")) from None
         if not first.HasField("welcome"):
-            raise StreamEnded(Status(grpc.StatusCode.INTERNAL, "the broker's first word was no welcome"))
+            raise CallEnded(Status(grpc.StatusCode.INTERNAL, "the broker's first word was no welcome"))
         try:
             return codec.welcome_from_proto(first.welcome), first
         except codec.ContractError as error:
-            raise StreamEnded(Status(grpc.StatusCode.INTERNAL, f"the broker's welcome: {error}")) from error
+            raise CallEnded(Status(grpc.StatusCode.INTERNAL, f"the broker's welcome: {error}")) from error
 
-    async def _pump(self, stream: Stream) -> None:
+    async def _pump(self, stream: Call) -> None:
         writer = asyncio.get_running_loop().create_task(self._write(stream), name="guidance-session-writer")
         try:
             while True:
-                self._take(await stream.read())
+                self._take(pb.SessionResponse.FromString(await stream.read()))
         finally:
             writer.cancel()
 
-    async def _write(self, stream: Stream) -> None:
+    async def _write(self, stream: Call) -> None:
         """All that waits when a write completes goes as one message: no wait is ever added to gather more."""
         while True:
             await self._waiting.wait()
             self._waiting.clear()
             self._flushed.clear()
             while (message := self._outbox.take()) is not None:
-                if not await stream.write(message):
+                if not await stream.write(message.SerializeToString()):
                     self._flushed.set()
                     return
             self._flushed.set()
@@ -214,7 +229,7 @@ class Connection:
         self._heard_at = time.monotonic()
         self._handler.take(message)
 
-    def _went_up(self, stream: Stream, welcome: Welcome) -> None:
+    def _went_up(self, stream: Call, welcome: Welcome) -> None:
         self._stream = stream
         self._outbox.clear()
         self._outbox.max_rows = welcome.limits.max_rows or self._outbox.max_rows
@@ -225,6 +240,7 @@ class Connection:
         self._heard_at = time.monotonic()
         self._handler.up(welcome)
         self.wake()
+        self._tell_waiting()
         if self._ready is not None and not self._ready.done():
             self._ready.set_result(None)
 
@@ -239,8 +255,14 @@ class Connection:
             self._handler.down(status)
         if status.final:
             self.refused = True
+            self._tell_waiting()
             if self._ready is not None and not self._ready.done():
                 self._ready.set_exception(_refusal(status))
+
+    def _tell_waiting(self) -> None:
+        if self._changed is not None and not self._changed.done():
+            self._changed.set_result(None)
+        self._changed = None
 
 
 def _refusal(status: Status) -> GuidanceError:

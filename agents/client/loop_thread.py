@@ -9,6 +9,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from agents.client.forked import abandon
+
 T = TypeVar("T")
 
 
@@ -48,7 +50,7 @@ class LoopThread:
 
     def _running(self) -> asyncio.AbstractEventLoop:
         if self._loop is None or self._pid != os.getpid():
-            # after a fork the old loop is the parent's: it is left as it is
+            abandon(self._loop, self._thread)  # after a fork they are the parent's
             self._loop = asyncio.new_event_loop()
             self._pid = os.getpid()
             self._thread = threading.Thread(

@@ -11,6 +11,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import grpc
@@ -308,12 +309,18 @@ class Session:
     async def open(self, timeout_s: float) -> None:
         await self._connection.open(timeout_s)
 
+    async def wait_connected(self, timeout_s: float) -> bool:
+        """Wait for the session to be up; False when `timeout_s` is over, or it was refused for good."""
+        self._here()
+        return await self._connection.wait_up(timeout_s)
+
     async def close(self) -> None:
         """Send what waits and say goodbye. Asks in flight are lost."""
         if self._closed:
             return
         self._closed = True
-        await self._connection.close()
+        if self._pid == os.getpid():
+            await self._connection.close()
 
     def up(self, welcome: Welcome) -> None:
         """A stream stands: a new generation, into which the open episodes are declared again."""
@@ -362,10 +369,12 @@ class Session:
             self._adopt()
 
     def _adopt(self) -> None:
-        """In a forked child: the parent's stream is not ours. Open our own, in the background."""
+        """In a forked child: the parent's stream is not ours. Open our own, under a name of our own."""
         self._pid = os.getpid()
         self._connection.abandon()
+        self.hello = replace(self.hello, agent=f"{self.hello.agent}/{self._pid}")
         self._connection = self._connect(self, self._outbox)
+        self._book.inherited()
         self.down(Status(grpc.StatusCode.UNAVAILABLE, "forked: opening a session of this process"))
         self._connection.start()
 

@@ -111,6 +111,9 @@ class Session:
     def constrain(self, lane: int, step: int, action: Any) -> tuple[NDArray[np.generic], Verdict]:
         return self._thread.call(self._session.constrain, lane, step, action)
 
+    def wait_connected(self, timeout_s: float) -> bool:
+        return self._thread.run(self._session.wait_connected(timeout_s))
+
     def cancel(self, ask_id: int) -> None:
         self._thread.call(self._session.cancel, ask_id)
 
