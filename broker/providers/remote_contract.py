@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 from broker.outcomes import AttemptOutcome
@@ -18,7 +16,6 @@ from protos.types import (
     BoxAction,
     Chunk,
     Guidance,
-    GuidanceKind,
     ProviderInfo,
     Query,
     Reads,
@@ -97,31 +94,25 @@ def _fits(guidance: Guidance, actions: int | None) -> bool:
 
 def check_description(told: ProviderInfo, task: str, folder: TaskFolder, layout_id: str) -> None:
     """Raises :class:`SetupError` for a source that does not fit the task or needs what is not served."""
-    for key, fault in _faults(told, folder, layout_id):
-        raise SetupError(key, f"the source does not fit task {task!r}: {fault}")
-
-
-def _faults(told: ProviderInfo, folder: TaskFolder, layout_id: str) -> list[tuple[str, str]]:
+    box = told.action if isinstance(told.action, BoxAction) else None
+    names = told.action_names or (box.names if box else ())
     shapes = {spec.name: spec.shape for spec in folder.observations}
-    names = told.action_names or (told.action.names if isinstance(told.action, BoxAction) else ())
-    action_shape = told.action.shape if isinstance(told.action, BoxAction) else folder.action.shape
-    of_actions = told.guidance_kinds & {GuidanceKind.ACTION, GuidanceKind.CHUNK}
-    checks: Mapping[tuple[str, str], bool] = {
-        ("guidance_kinds", "it declares none"): not told.guidance_kinds,
-        ("state_scope", "sources that remember are not served"): told.state_scope is not StateScope.NONE,
-        ("tasks", "it serves other tasks only"): bool(told.tasks) and folder.task not in told.tasks,
-        ("layout_id", f"it is {told.layout_id!r}, not {layout_id!r}"): bool(layout_id)
-        and told.layout_id != layout_id,
-        ("period_us", f"{told.period_us}, but the task has {folder.period_us}"): told.period_us
-        not in (0, folder.period_us),
-        ("observations", "names or shapes differ"): any(
-            shapes.get(spec.name) != spec.shape for spec in told.observations
+    faults = {
+        "guidance_kinds": "" if told.guidance_kinds else "it gives none",
+        "state_scope": "" if told.state_scope is StateScope.NONE else "sources that remember are not served",
+        "tasks": "" if folder.task in (told.tasks or (folder.task,)) else "it serves others only",
+        "layout_id": _differs(told.layout_id, layout_id) if layout_id else "",
+        "period_us": _differs(told.period_us, folder.period_us) if told.period_us else "",
+        "observations": next(
+            (spec.name for spec in told.observations if shapes.get(spec.name) != spec.shape), ""
         ),
-        ("action", f"shape {list(action_shape)}, but the task has {list(folder.action.shape)}"): bool(
-            of_actions
-        )
-        and math.prod(action_shape) != math.prod(folder.action.shape),
-        ("action_names", "other names, or another order"): bool(names and folder.action.names)
-        and names != folder.action.names,
+        "action": _differs(box and box.shape, folder.action.shape) if told.action else "",
+        "action_names": _differs(names, folder.action.names) if names and folder.action.names else "",
     }
-    return [fault for fault, present in checks.items() if present]
+    for key, fault in faults.items():
+        if fault:
+            raise SetupError(key, f"the source does not fit task {task!r}: {fault}")
+
+
+def _differs(theirs: object, ours: object) -> str:
+    return "" if theirs == ours else f"{theirs}, and not {ours}"
