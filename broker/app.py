@@ -44,7 +44,8 @@ from broker.loop_lag import watch_loop_lag
 from broker.metrics.metrics import Metrics
 from broker.provider_updates import ProviderTable
 from broker.providers.interface import Provider
-from broker.providers.registry import KINDS, PROVIDER_SETTINGS
+from broker.providers.making import Kind
+from broker.providers.registry import KINDS
 from broker.reloading import Reloader
 from broker.reports import Reports
 from broker.results import Results
@@ -79,11 +80,13 @@ class Broker:
         environ: Mapping[str, str] = os.environ,
         clock: Clock | None = None,
         logger: Logger | None = None,
+        kinds: Mapping[str, Kind] = KINDS,
     ) -> None:
-        """Raises SetupError where a source cannot be made, LedgerInUse where another broker has the ledger."""
+        """Raises SetupError where a source cannot be made, LedgerInUse where another has the ledger."""
         self.config = config
         self._path = path
         self._environ = environ
+        self._kinds = kinds
         self.clock = clock or SystemClock()
         self.log = logger or make_logger(config.log.level)
         self._running: set[asyncio.Task[Any]] = set()
@@ -115,7 +118,7 @@ class Broker:
 
     def _compose_story(self) -> None:
         config, clock, emit = self.config, self.clock, self.emit
-        self.assembly = Assembly(KINDS, clock, self._environ)
+        self.assembly = Assembly(self._kinds, clock, self._environ)
         self.assembled = self.assembly.assemble(config, generation=1)
         self.layers.wrap(self.assembled)
         self.identity = IdentityTable(config.server.identity_ttl_ms / 1000, MAX_REMEMBERED_ROWS)
@@ -147,7 +150,7 @@ class Broker:
         self.providers = ProviderTable(self.service, self.sessions, self.observe, emit)
         self.sessions.tell = self.providers.tell
         self.reloader = Reloader(
-            lambda: load(self._path, PROVIDER_SETTINGS, ROUTE_SETTINGS, self._environ),
+            self._read,
             self.assembly,
             self.assembled,
             1,
@@ -241,6 +244,10 @@ class Broker:
             self.stats.forget(name)
         self.sessions.reloaded(self.authenticator.holds)
         self.providers.push_changes()
+
+    def _read(self) -> Config:
+        settings = {name: kind.settings for name, kind in self._kinds.items()}
+        return load(self._path, settings, ROUTE_SETTINGS, self._environ)
 
     def _retire(self, providers: list[Provider]) -> None:
         """Close sources that are out of use once the last call that may still use them is over."""
