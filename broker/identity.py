@@ -103,9 +103,12 @@ class IdentityTable:
     def started(self, owner: Owner, ask_id: int, running: Running) -> None:
         owner.known[ask_id] = running
 
-    def failed(self, owner: Owner, ask_ids: Sequence[int]) -> None:
+    def failed(self, owner: Owner, ask_ids: Sequence[int], flight: Any) -> None:
+        """The flight that carried these asks came to nothing."""
         for ask_id in ask_ids:
-            owner.known.pop(ask_id, None)
+            known = owner.known.get(ask_id)
+            if isinstance(known, Running) and known.flight is flight:
+                del owner.known[ask_id]
         self._forget_idle(owner)
 
     def ended(
@@ -117,9 +120,10 @@ class IdentityTable:
         kept = self._paid if paid else self._free
         kept.order.append((now + self._ttl_s, owner.number, ids))
         kept.rows += len(ids)
-        self._sweep(now)
+        self.sweep(now)
 
-    def _sweep(self, now: float) -> None:
+    def sweep(self, now: float) -> None:
+        """Forget what has been kept long enough."""
         for kept in (self._free, self._paid):
             while kept.order and (kept.order[0][0] <= now or kept.rows > self._max_rows):
                 _, number, ids = kept.order.popleft()

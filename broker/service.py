@@ -15,7 +15,7 @@ Only the flight waits. The parts never call each other; results go to the asking
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from broker import answering
 from broker.accounts import Accounts
@@ -33,7 +33,7 @@ from broker.leases import no_lease
 from broker.leasing import Leasing
 from broker.providers.interface import Call
 from broker.results import Results
-from broker.routing.interface import Plan, Step
+from broker.routing.interface import Plan
 from broker.serving import refuse_unserved
 from broker.shared_answers import SharedAnswers
 from broker.singleflight import Flight, Flights, Seat
@@ -118,6 +118,7 @@ class Service:
         ask_ids, owner = asking.query.ask_ids, asking.caller.owner
         if owner.all_new(ask_ids) and len(set(ask_ids)) == len(ask_ids):
             return range(len(ask_ids))
+        self.identity.sweep(self.clock.now())
         fresh: dict[int, int] = {}
         for row, ask_id in enumerate(ask_ids):
             known = owner.known.get(ask_id)
@@ -269,7 +270,8 @@ class Service:
     def _landed(self, flight: Flight, result: Called | BrokerError) -> None:
         if isinstance(result, BrokerError):
             for seat in flight.booked:
-                self.identity.failed(seat.asking.caller.owner, seat.asking.ids(list(seat.rows)))
+                ids = seat.asking.ids(list(seat.rows))
+                self.identity.failed(seat.asking.caller.owner, ids, flight)
             for seat in list(flight.seats):
                 self.results.fail(seat.asking, list(seat.rows), result)
             return
@@ -331,27 +333,14 @@ class Service:
         self.results.fail(asking, rows, DeadlineReached("no answer came within the ask's final clock"))
 
     def _last_resort(self, asking: Asking) -> None:
-        """Who waits for a shared call that outlasts his own clock gets the fallback, if it need not wait."""
+        """Who waits for a shared call that outlasts his own clock is given the fallback in its last moments."""
         route = self.catalogue.routes.get(asking.caller.task)
         if route is None or not route.fallback or asking.query.options.provider_id:
             return
         rows = sorted(asking.open)
-        plan = Plan("last_resort", (Step(route.fallback, 0.0, "the clock ends first"),))
-        query, caller = asking.query.take(rows), asking.caller
-        began_at = self.clock.now()
-        try:
-            called = self.caller.follow_now(
-                plan, query, Call(caller.tenant, caller.task, asking.deadlines.final_at)
-            )
-        except BrokerError:
-            return
-        if called is None or not called.guided.outcome.usable:
-            return
         self._leave(asking, rows, at_once=False)
-        landing = Landing(replace(called, degraded=True), query, began_at, self.clock.now())
-        prices = [_price_each(called, len(rows))] * len(rows)
-        answer = answering.from_call(asking, rows, landing, range(len(rows)), prices)
-        self.results.answer(asking, rows, answer, AskOutcome.DEGRADED)
+        own = {row: row for row in rows}
+        self._launch(asking, own, Plan("last_resort", (), fallback=route.fallback), None)
 
     def cancel(self, asking: Asking, row: int) -> None:
         """The caller's own word: acts at once."""
