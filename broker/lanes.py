@@ -20,8 +20,9 @@ class Lane:
     def admit(self, episode: int, generation: int) -> BrokerError | None:
         """Why a row of this episode and generation cannot be asked; None: it can. Opens an episode at need."""
         if episode == self.episode:
-            if generation > self.generation:
-                self.generation = generation
+            if generation < self.generation:
+                return _stale(self.generation)
+            self.generation = generation
             return None
         if self.episode is not None:
             message = f"episode: {self.episode} is open on this lane; end it before {episode} begins"
@@ -29,13 +30,10 @@ class Lane:
         if episode == self.last_ended:
             message = f"episode: {episode} has ended; what belongs to it is not answered any more"
             return PreconditionFailed(message, "EPISODE_ENDED", "episode")
-        self.episode = episode
-        self.generation = max(self.generation, generation)
+        if generation < self.generation:
+            return _stale(self.generation)
+        self.episode, self.generation = episode, generation
         return None
-
-    def start(self, episode: int, generation: int) -> BrokerError | None:
-        """An episode's explicit start. Raises nothing: says what is wrong."""
-        return self.admit(episode, generation)
 
     def end(self, episode: int, generation: int) -> BrokerError | None:
         """End the open episode; ``generation`` is in force from now on."""
@@ -64,12 +62,10 @@ class Lanes:
     def __len__(self) -> int:
         return len(self.by_number)
 
-    def find(self, number: int) -> Lane:
-        """Raises InvalidRequest for a lane that was not declared."""
-        lane = self.by_number.get(number)
-        if lane is None:
-            raise unknown_lane(number)
-        return lane
+
+def _stale(generation: int) -> PreconditionFailed:
+    message = f"lane_generation: {generation} is in force on this lane; what is older is not answered"
+    return PreconditionFailed(message, "STALE_GENERATION", "lane_generation")
 
 
 def unknown_lane(number: int) -> InvalidRequest:
