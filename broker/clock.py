@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
-import itertools
 import time
 from typing import Protocol
+
+from broker.exact_timer import AVAILABLE, ExactTimer
 
 
 class Clock(Protocol):
@@ -27,18 +27,14 @@ class SystemClock:
     """The machine's clock. A sleep never ends early.
 
     Event loops count in whole milliseconds: asyncio wakes up to one too late, uvloop up to half a one too
-    early, which is much against a control period of eight. So of an exact sleep the loop's timer covers all
-    but the last ``SLACK_S``, and one callback, shared by all sleepers and there only while somebody is that
-    close, turns with the loop for the rest. Other work goes on between the turns.
+    early. Exact sleeps use a timer of the kernel's where there is one (:mod:`broker.exact_timer`); elsewhere
+    they are as good as the others.
     """
 
-    SLACK_S = 0.0012
     TICK_S = 0.001
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._order = itertools.count()
-        self._close: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._timer: ExactTimer | None = None
 
     def now(self) -> float:
         return time.monotonic()
@@ -47,29 +43,13 @@ class SystemClock:
         return time.time()
 
     async def sleep_until(self, when: float, exactly: bool = False) -> None:
-        if exactly:
-            await asyncio.sleep(max(0.0, when - self.SLACK_S - time.monotonic()))
-            if time.monotonic() < when:
-                await self._turn_until(when)
-            return
+        if exactly and AVAILABLE and time.monotonic() < when:
+            await self._exact().at(when)
         while (left := when - time.monotonic()) > 0:  # noqa: ASYNC110 (a timer may be early)
             await asyncio.sleep(max(left, self.TICK_S))
 
-    def _turn_until(self, when: float) -> asyncio.Future[None]:
+    def _exact(self) -> ExactTimer:
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # a loop that has ended took its sleepers with it
-            self._loop, self._close = loop, []
-        future: asyncio.Future[None] = loop.create_future()
-        if not self._close:
-            loop.call_soon(self._turn, loop)
-        heapq.heappush(self._close, (when, next(self._order), future))
-        return future
-
-    def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        now = time.monotonic()
-        while self._close and (self._close[0][0] <= now or self._close[0][2].done()):
-            future = heapq.heappop(self._close)[2]
-            if not future.done():
-                future.set_result(None)
-        if self._close:
-            loop.call_soon(self._turn, loop)
+        if self._timer is None or self._timer.loop is not loop:
+            self._timer = ExactTimer(loop)
+        return self._timer
