@@ -1,6 +1,6 @@
 """A broker of one's own as a process on loopback: started, watched, restarted, and never left behind.
 
-It is started as anyone would start it, `python -m broker serve --config FILE`; none of it is imported.
+It is started as anyone would start it, `python -m broker serve FILE`; none of it is imported.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def free_ports() -> tuple[int, int]:
 
 
 class BrokerProcess:
-    """`python -m broker serve --config config`; `address` and `admin_address` are those in the file."""
+    """`python -m broker serve config`; `address` and `admin_address` are those in the file."""
 
     def __init__(self, config: Path, address: str, admin_address: str, log: Path) -> None:
         self.config = config
@@ -90,7 +90,7 @@ class BrokerProcess:
             raise RuntimeError("the broker is running already")
         self._close_log()
         self._log_file = self.log.open("ab")
-        served = ["-m", "broker", "serve", "--config", str(self.config)]
+        served = ["-m", "broker", "serve", str(self.config)]
         self._process = subprocess.Popen(
             [sys.executable, "-c", _KEPT, str(os.getpid()), *served],
             stdin=subprocess.DEVNULL,

@@ -15,7 +15,7 @@ from meta_policy import arms
 from meta_policy.conditions import Arm
 from meta_policy.episodes import Episode
 from meta_policy.presets import Preset
-from meta_policy.statistics import bisect_share
+from meta_policy.statistics import match_share
 
 Measure = Callable[[Arm], list[Episode]]
 """Plays an arm over validation episodes."""
@@ -51,7 +51,7 @@ def choose(
     def beta(x: float) -> float:
         return float(high * (low / high) ** x)  # the share rises as beta falls
 
-    x, guided = bisect_share(
+    x, guided = match_share(
         lambda x: guided_share(measure(arms.head(head, beta(x), point, head_seed))), share
     )
     matched = {name: _match(preset, name, guided, measure) for name in arms.MATCHED}
@@ -59,7 +59,9 @@ def choose(
 
 
 def _match(preset: Preset, name: str, share: float, measure: Measure) -> Matched:
-    found = bisect_share(lambda told: guided_share(measure(arms.matched(preset, name, told, ""))), share)
+    found = match_share(
+        lambda told: guided_share(measure(arms.matched(preset, name, told, ""))), share, share
+    )
     return Matched(*found)
 
 

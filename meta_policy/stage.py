@@ -11,11 +11,12 @@ from pathlib import Path
 
 from agents.client import GuidanceClient, Session
 from agents.policy_file import Policy
-from agents.tasks import make_task, task_info
+from agents.tasks import task_info
 from meta_policy import places
 from meta_policy.broker_process import BrokerProcess, free_ports
 from meta_policy.conditions import Arm, Condition, Regime
 from meta_policy.episodes import Episode, play
+from meta_policy.experiment import fast_task
 from meta_policy.lanes import Lanes
 from meta_policy.live import LiveGuide, open_lanes
 from meta_policy.live_table import Quantiles
@@ -121,7 +122,7 @@ async def _connected(setting: Setting, broker: BrokerProcess, client: GuidanceCl
         expected_latencies(preset, setting.latency_scale),
     )
     own = Policy.load(places.executor(preset, setting.executor_seed, "weak"))
-    lanes = Lanes(lambda: make_task(preset.task), setting.lanes)
+    lanes = Lanes(lambda: fast_task(preset.task), setting.lanes)
     return Stage(setting, broker, session, guide, lanes, own, MoveSet(preset.provider_ids))
 
 

@@ -163,21 +163,37 @@ def _interval(value: float, figures: ArrayLike, level: float) -> Interval:
     return Interval(value, float(low), float(high), level)
 
 
-def bisect_share(
-    measure: Callable[[float], float], target: float, *, tolerance: float = 0.01, tries: int = 12
+def match_share(
+    measure: Callable[[float], float],
+    target: float,
+    first: float = 0.5,
+    *,
+    tolerance: float = 0.01,
+    tries: int = 8,
 ) -> tuple[float, float]:
-    """The probability p in [0, 1] at which `measure(p)` (rising in p) is within `tolerance` of `target`.
+    """The x in [0, 1] at which `measure(x)`, rising in x from about 0, is within `tolerance` of `target`.
 
-    Returns (p, measured). `measure` may be noisy; the nearest try is returned when none comes within.
+    Bisection that begins at `first` and cuts where a straight line through the ends of the bracket would, since a
+    measurement is dear. Returns (x, measured); the nearest try where none comes within, for `measure` may be noisy
+    or never reach that far.
     """
-    low, high = 0.0, 1.0
-    best = (0.0, 0.0)
+    low, at_low, high, at_high = 0.0, 0.0, 1.0, float("nan")
+    x, best = first, (0.0, 0.0)
     for _ in range(tries):
-        p = (low + high) / 2
-        measured = measure(p)
+        measured = measure(x)
         if abs(measured - target) < abs(best[1] - target):
-            best = (p, measured)
+            best = (x, measured)
         if abs(measured - target) <= tolerance:
-            return p, measured
-        low, high = (p, high) if measured < target else (low, p)
+            break
+        if measured < target:
+            low, at_low = x, measured
+        else:
+            high, at_high = x, measured
+        x = _cut(low, at_low, high, at_high, target)
     return best
+
+
+def _cut(low: float, at_low: float, high: float, at_high: float, target: float) -> float:
+    """Where the line reaches the target, kept off the ends; the middle while one end was never measured."""
+    share = (target - at_low) / (at_high - at_low) if at_high > at_low else 0.5
+    return low + min(max(share, 0.1), 0.9) * (high - low)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.policy_file import Policy
-from agents.tasks import make_task, task_info
+from agents.tasks import task_info
 from meta_policy import places
 from meta_policy.conditions import Arm, Condition
 from meta_policy.episodes import Episode, play
-from meta_policy.experiment import virtual_source
+from meta_policy.experiment import fast_task, virtual_source
 from meta_policy.lanes import Lanes
 from meta_policy.loop import Loop, without_waiting
 from meta_policy.moves import MoveSet
@@ -29,7 +29,7 @@ class VirtualStage:
         self._sources = [virtual_source(preset, source, folder) for source in preset.sources]
         self._traces = traces_for(preset, places.traces(preset).parent)
         self._own = Policy.load(places.executor(preset, setting.executor_seed, "weak"))
-        self._lanes = Lanes(lambda: make_task(preset.task), setting.lanes)
+        self._lanes = Lanes(lambda: fast_task(preset.task), setting.lanes)
         self._moves = MoveSet(preset.provider_ids)
 
     @property

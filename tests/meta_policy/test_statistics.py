@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from meta_policy.statistics import (
-    bisect_share,
     bootstrap,
     gain_recovered,
     interquartile_mean,
+    match_share,
     nested_bootstrap,
     paired_difference,
     relative_difference,
@@ -89,13 +89,20 @@ def test_the_nested_interval_spans_runs_that_disagree():
     assert interval.high == pytest.approx(0.8)
 
 
-def test_a_share_is_bisected_to_within_a_point():
-    p, measured = bisect_share(lambda p: p**2, 0.25)
-    assert measured == pytest.approx(0.25, abs=0.01)
-    assert p == pytest.approx(0.5, abs=0.02)
+@pytest.mark.parametrize("target", [0.05, 0.18, 0.25, 0.7])
+def test_a_share_is_matched_to_within_a_point(target: float):
+    x, measured = match_share(lambda x: x**2, target)
+    assert measured == pytest.approx(target, abs=0.01)
+    assert x**2 == measured
 
 
-def test_an_unreachable_share_gives_the_nearest():
-    p, measured = bisect_share(lambda p: 0.1 * p, 0.5)
+def test_a_good_first_guess_needs_one_measurement():
+    told = []
+    match_share(lambda x: told.append(x) or x, 0.18, first=0.18)
+    assert told == [0.18]
+
+
+def test_an_unreachable_share_gives_the_nearest_try():
+    x, measured = match_share(lambda x: 0.1 * x, 0.5)
     assert measured == pytest.approx(0.1, abs=0.001)
-    assert p > 0.99
+    assert x > 0.99
