@@ -39,7 +39,9 @@ async def test_an_alarm_may_set_another_for_the_same_time():
 
 async def test_one_faulty_alarm_does_not_silence_the_others():
     clock, rung, faults = ManualClock(), [], []
-    asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context["exception"]))
+    asyncio.get_running_loop().set_exception_handler(
+        lambda loop, context: faults.append(context["exception"])
+    )
     alarms = Alarms(clock)
     alarms.at(1.0, lambda: 1 / 0)
     alarms.at(1.0, lambda: rung.append("after"))
