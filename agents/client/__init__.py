@@ -2,6 +2,12 @@
 code.
 """
 
+import os
+
+# gRPC's own fork handlers crash one child in five while its aio layer is in use. Without them a child is
+# sound, as long as it makes no gRPC call itself (see agents.client.relay). Read when gRPC is first imported.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 from agents.client.advice import Advice
 from agents.client.aio import GuidanceClient
 from agents.client.asks import Ended

@@ -163,6 +163,8 @@ def _hard(hard: Limits, action: Action, start: int) -> tuple[Action, Verdict]:
     if hard.low is None and hard.high is None and not hard.half_spaces:
         return action, UNRESTRICTED
     moved = nearest(action, hard.low, hard.high, hard.half_spaces)
+    if moved is None:
+        return _instead(hard, action, Verdict(infeasible=True))
     if moved is action:
         return action, UNRESTRICTED
     return moved, CLIPPED

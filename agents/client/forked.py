@@ -105,7 +105,7 @@ class RelayLink:
 
 
 def _spawn(far: socket.socket) -> subprocess.Popen[bytes]:
-    """Not by asyncio: its child watcher is the parent's. Starting takes a fork and an exec, and waits for nothing."""
+    """Not by asyncio, whose child watcher is the parent's. Waits for nothing but the fork."""
     path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     command = [sys.executable, "-c", "from agents.client.relay import main; main()"]
     return subprocess.Popen(command, stdin=far.fileno(), env={**os.environ, "PYTHONPATH": path})

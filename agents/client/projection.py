@@ -10,26 +10,30 @@ from numpy.typing import NDArray
 from protos.types import HalfSpace
 
 Bound = NDArray[np.float64] | None
+Point = NDArray[np.float64]
 TOLERANCE = 1e-9
+FEASIBLE = 1e-6
+"""How far past a half-space, in units of `normal . action`, still counts as inside."""
 MAX_ROUNDS = 200
 
 
 def nearest(
     action: NDArray[np.generic], low: Bound, high: Bound, half_spaces: Sequence[HalfSpace]
-) -> NDArray[np.generic]:
+) -> NDArray[np.generic] | None:
     """The point of the set nearest to `action` `[A]`, in its dtype; `action` itself, the same object, when
     inside.
 
-    The bounds hold exactly; a half-space to within 1e-9 of its offset (and the rounding of `action`'s dtype).
+    The bounds hold exactly, the half-spaces to within 1e-6; None where no point found satisfies both.
     """
     boxed = _clip(action, low, high)
+    inside = bool((boxed == action).all())
     if not half_spaces:
-        return action if (boxed == action).all() else boxed.astype(action.dtype)
+        return action if inside else boxed.astype(action.dtype)
     values = action.astype(np.float64)
-    if (boxed == action).all() and _worst(values, half_spaces) <= TOLERANCE:
+    if inside and _worst(values, half_spaces) <= TOLERANCE:
         return action
-    projected = _dykstra(values, low, high, half_spaces)
-    return _clip(projected, low, high).astype(action.dtype)
+    projected = _project(values, low, high, half_spaces)
+    return projected.astype(action.dtype) if _worst(projected, half_spaces) <= FEASIBLE else None
 
 
 def contradictory(low: Bound, high: Bound, half_spaces: Sequence[HalfSpace]) -> bool:
@@ -38,9 +42,62 @@ def contradictory(low: Bound, high: Bound, half_spaces: Sequence[HalfSpace]) -> 
         return True
     if not half_spaces:
         return False
-    start = np.zeros(len(half_spaces[0].normal))
-    found = _dykstra(_clip(start, low, high), low, high, half_spaces)
-    return _worst(_clip(found, low, high), half_spaces) > 1e-6
+    return nearest(np.zeros(len(half_spaces[0].normal)), low, high, half_spaces) is None
+
+
+def _project(action: Point, low: Bound, high: Bound, half_spaces: Sequence[HalfSpace]) -> Point:
+    """clip(action - sum_i m_i * normal_i) with the multipliers m >= 0 that maximise the dual, one after
+    another.
+
+    Each multiplier is found exactly with the others held, so one half-space takes one round. Hildreth (1957),
+    "A quadratic programming procedure", with the box kept inside the projection.
+    """
+    normals = np.array([half.normal for half in half_spaces], dtype=np.float64)
+    multipliers = np.zeros(len(half_spaces))
+    for _ in range(MAX_ROUNDS):
+        moved = 0.0
+        for i, half in enumerate(half_spaces):
+            others = multipliers.copy()
+            others[i] = 0.0
+            found = _multiplier(action - others @ normals, normals[i], half.offset, low, high)
+            moved = max(moved, abs(found - multipliers[i]))
+            multipliers[i] = found
+        if moved <= TOLERANCE or len(half_spaces) == 1:
+            break
+    return np.asarray(_clip(action - multipliers @ normals, low, high))
+
+
+def _multiplier(point: Point, normal: Point, offset: float, low: Bound, high: Bound) -> float:
+    """The smallest m >= 0 with normal . clip(point - m * normal) <= offset; the excess falls piecewise
+    linearly in m.
+
+    Where even the far end of the box exceeds the offset, the m that reaches it.
+    """
+
+    def excess(m: float) -> float:
+        return float(np.dot(normal, _clip(point - m * normal, low, high))) - offset
+
+    left, above = 0.0, excess(0.0)
+    if above <= 0.0:
+        return 0.0
+    for m in _kinks(point, normal, low, high):
+        value = excess(m)
+        if value <= 0.0:
+            return left + (m - left) * above / (above - value)
+        left, above = m, value
+    slope = above - excess(left + 1.0)
+    return left + above / slope if slope > 0.0 else left
+
+
+def _kinks(point: Point, normal: Point, low: Bound, high: Bound) -> list[float]:
+    """Where a component of point - m * normal meets a bound, m > 0, rising."""
+    moving = normal != 0.0
+    kinks: list[float] = []
+    for bound in (low, high):
+        if bound is not None:
+            at = (point - bound)[moving] / normal[moving]
+            kinks += at[np.isfinite(at) & (at > 0.0)].tolist()
+    return sorted(kinks)
 
 
 def _clip(action: NDArray[np.generic], low: Bound, high: Bound) -> NDArray[np.generic]:
@@ -51,32 +108,3 @@ def _clip(action: NDArray[np.generic], low: Bound, high: Bound) -> NDArray[np.ge
 
 def _worst(action: NDArray[np.generic], half_spaces: Sequence[HalfSpace]) -> float:
     return max(float(np.dot(half.normal, action)) - half.offset for half in half_spaces)
-
-
-def _dykstra(
-    action: NDArray[np.generic], low: Bound, high: Bound, half_spaces: Sequence[HalfSpace]
-) -> NDArray[np.float64]:
-    """Alternating projections with corrections: converges to the nearest point of an intersection of convex
-    sets.
-
-    Boyle and Dykstra (1986), "A method for finding projections onto the intersection of convex sets in
-    Hilbert spaces".
-    """
-    point = np.array(action, dtype=np.float64)
-    corrections = np.zeros((len(half_spaces) + 1, point.size))
-    for _ in range(MAX_ROUNDS):
-        before = point.copy()
-        for i, half in enumerate((None, *half_spaces)):
-            shifted = point + corrections[i]
-            point = np.asarray(_clip(shifted, low, high)) if half is None else _onto(shifted, half)
-            corrections[i] = shifted - point
-        if np.abs(point - before).max() < TOLERANCE * 0.01 and _worst(point, half_spaces) <= TOLERANCE:
-            break
-    return point
-
-
-def _onto(point: NDArray[np.float64], half: HalfSpace) -> NDArray[np.float64]:
-    normal = np.asarray(half.normal, dtype=np.float64)
-    excess = float(normal @ point) - half.offset
-    square = float(normal @ normal)
-    return point if excess <= 0.0 or square == 0.0 else point - (excess / square) * normal

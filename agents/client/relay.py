@@ -4,8 +4,8 @@ socket pair.
 
 Frames, both ways: payload length (4 bytes), call (4), what (1), payload. Up: `o` open a call (JSON of its
 method and time limit), `w` write a message, `f` finish writing, `c` cancel. Down: `m` a message, `e` the
-call's end (JSON of its status). The first frame up, of call 0, is the dial; the first down, `r`, says that it was taken. The relay ends when the socket
-does.
+call's end (JSON of its status). The first frame up, of call 0, is the dial; the first down, `r`, says that it
+was taken. The relay ends when the socket does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A broker whose every word is written by the test: the generated servicer, and one queue of messages a session."""
+"""A broker whose every word is written by the test: the generated servicer, and one queue of messages a
+session.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +31,7 @@ from protos.types import (
     Welcome,
 )
 
+WAIT_S = 20.0
 OBSERVATION = TensorSpec("observation", np.dtype("float64"), (3,))
 ACTION = BoxAction((2,), (-1.0, -1.0), (1.0, 1.0))
 STRONG = ProviderInfo(
@@ -62,6 +65,10 @@ def answer_to(batch: pb.AskBatch | pb.LeaseRows, value: float = 0.5, **changes: 
     return Answer(**{**fields, **changes})
 
 
+Word = pb.SessionResponse | tuple[grpc.StatusCode, str] | None
+"""A message, a status that ends the stream, or its clean end."""
+
+
 @dataclass(eq=False)
 class ScriptedSession:
     """One stream: what the client sent, and the way to answer it."""
@@ -69,7 +76,7 @@ class ScriptedSession:
     generation: int
     metadata: dict[str, str | bytes]
     received: list[pb.SessionRequest] = field(default_factory=list)
-    out: asyncio.Queue[pb.SessionResponse | tuple[grpc.StatusCode, str]] = field(default_factory=asyncio.Queue)
+    out: asyncio.Queue[Word] = field(default_factory=asyncio.Queue)
     arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def send(self, message: pb.SessionResponse) -> None:
@@ -85,8 +92,13 @@ class ScriptedSession:
         self.out.put_nowait((code, details))
 
     async def until(self, holds: Callable[[ScriptedSession], bool]) -> None:
-        async with asyncio.timeout(5), self.arrived:
+        async with asyncio.timeout(WAIT_S), self.arrived:
             await self.arrived.wait_for(lambda: holds(self))
+
+    async def asked(self, count: int = 1) -> list[pb.AskBatch]:
+        """All batches, once `count` of them are here."""
+        await self.until(lambda session: len(session.asks) >= count)
+        return self.asks
 
     async def messages(self, count: int) -> list[pb.SessionRequest]:
         """The first `count` messages after hello."""
@@ -140,7 +152,7 @@ class ScriptedBroker(rpc.GuidanceServiceServicer):
 
     async def session(self, number: int = 0) -> ScriptedSession:
         """The n-th session that was opened, once it is."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_S):
             while len(self.sessions) <= number:
                 self._opened.clear()
                 await self._opened.wait()
@@ -161,6 +173,8 @@ class ScriptedBroker(rpc.GuidanceServiceServicer):
             yield self._welcome(session)
             while True:
                 word = await session.out.get()
+                if word is None:
+                    return
                 if isinstance(word, tuple):
                     await context.abort(*word)
                 yield word
@@ -181,6 +195,7 @@ class ScriptedBroker(rpc.GuidanceServiceServicer):
                 session.received.append(message)
                 self.on_message(session, message)
                 session.arrived.notify_all()
+        session.out.put_nowait(None)  # the client has said all it wants to say
 
     def _welcome(self, session: ScriptedSession) -> pb.SessionResponse:
         limits = Limits(self.max_rows, 4_194_304, 100, self.keepalive_ms)
