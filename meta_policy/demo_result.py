@@ -21,9 +21,16 @@ from meta_policy.rows import read_rows
 from meta_policy.statistics import NEVER, gain_over
 
 
+VOID = (
+    "More than 1 % of the control ticks were missed in some methods, so their figures are void: "
+    "the machine was too busy to hold the control rate."
+)
+
+
 def result_of(what: Wanted, shown: Shown) -> dict[str, Any]:
     """The content of `result.json`: what the table and the report say."""
     returns = {played.method: played for played in shown.played}
+    busy = [VOID] if any(played.void for played in shown.played) else []
     return {
         "task": what.preset.task,
         "executor_seed": what.executor_seed,
@@ -37,7 +44,7 @@ def result_of(what: Wanted, shown: Shown) -> dict[str, Any]:
         "agents": [asdict(agent) for agent in shown.agents],
         "providers": shown.providers,
         "broker": {"metrics_url": shown.metrics_url, "starts": shown.starts},
-        "notes": shown.notes,
+        "notes": shown.notes + busy,
         "machine": machine.in_words(),
     }
 

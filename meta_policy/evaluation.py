@@ -54,8 +54,9 @@ class Played:
 
     @property
     def missed_share(self) -> float:
-        """Of the control ticks."""
-        return self.share("missed_ticks")
+        """Missed control ticks, of those there should have been."""
+        missed = sum(episode.missed_ticks for episode in self.episodes)
+        return missed / max(1, self.steps + missed)
 
     @property
     def void(self) -> bool:

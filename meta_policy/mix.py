@@ -34,6 +34,7 @@ RULE = """
 [[providers]]
 id = {id}
 kind = "rules"
+price = {{ usd_per_leased_step = {usd} }}
 """
 
 EXECUTOR = """
@@ -104,7 +105,7 @@ def _write_task(preset: Preset, folder: Path, period_scale: float) -> None:
 
 def _source(preset: Preset, source: Source, executor_seed: int, latency_scale: float, seed: int) -> str:
     if source.strength is None:
-        return RULE.format(id=_quoted(source.provider_id))
+        return RULE.format(id=_quoted(source.provider_id), usd=float(source.usd_per_step))
     return EXECUTOR.format(
         id=_quoted(source.provider_id),
         source_id=_quoted(f"{source.provider_id}_source"),

@@ -65,7 +65,8 @@ class Ticker:
 
     @property
     def missed_share(self) -> float:
-        return self.missed / self.ticks if self.ticks else 0.0
+        """Of the ticks there should have been."""
+        return self.missed / max(1, self.ticks + self.missed)
 
     def lateness_ms(self, *quantiles: float) -> list[float]:
         """How late ticks began, at the given quantiles, in ms; NaN before the first."""
