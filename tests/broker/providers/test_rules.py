@@ -7,7 +7,7 @@ from broker.outcomes import AttemptOutcome
 from broker.providers.interface import ProviderError
 from broker.providers.making import Making, SetupError
 from broker.providers.rules import RulesSettings, find_rule, make_rules
-from broker.providers.shipped_rules import SHIPPED_RULES
+from broker.providers.shipped_rules import SHIPPED_RULES, Reflexes
 from broker.testing import ManualClock
 from tests.broker.making import TASK, a_call, a_query, a_task
 
@@ -54,7 +54,7 @@ def test_rows_are_independent_of_their_company():
     alone = np.concatenate(
         [rule.guide_now(query.take([row]), a_call()).guidance.actions for row in range(query.rows)]
     )
-    assert np.array_equal(together, alone)
+    assert np.abs(together - alone).max() <= 1e-6
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED_RULES))
@@ -78,6 +78,27 @@ def test_a_shipped_rule_is_found_by_its_task(name):
 def test_what_is_no_function_is_refused_by_name(entry):
     with pytest.raises(SetupError, match="rule"):
         find_rule(entry)
+
+
+def test_a_reflex_is_the_sum_it_says():
+    """Two joints, one row: spring, swing, neighbour and torso, by hand."""
+    reflexes = Reflexes(
+        joints=(0, 1),
+        rates=(2, 3),
+        torso=(4, 5, 6),
+        stiffness=(2.0, 1.0),
+        posture=(0.5, 0.0),
+        swing=(0.25, 0.0),
+        neighbour=(0.0, 0.5),
+        tilt=(1.0, 0.0),
+        tilt_rate=(0.0, 3.0),
+        speed=(0.0, 0.125),
+        motors=(1, 0),
+    )
+    row = np.array([[0.25, 0.75, 3.0, -1.0, 0.5, 2.0, 3.0]])
+    first = 2.0 * (0.5 - 0.25) + 0.25 * np.tanh(1.0) + 0.5
+    second = 1.0 * (0.0 - 0.75) + 0.5 * np.tanh(1.0) + 3.0 * 2.0 / 3.0 + 0.125 * (3.0 - 1.0)
+    assert reflexes({"observation": row}) == pytest.approx(np.array([[second, first]]))
 
 
 def test_a_rule_without_a_task_is_refused():
