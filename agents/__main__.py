@@ -100,6 +100,7 @@ def _add_baseline(added: Any) -> None:
     baseline = added.add_parser("baseline", help="finished runs beside published figures, as JSON and table")
     baseline.add_argument("folders", type=Path, nargs="+")
     baseline.add_argument("--episodes", type=int, default=20)
+    baseline.add_argument("--partial", action="store_true", help="take unfinished runs too, and say so")
     baseline.add_argument("--out", type=Path, required=True)
     baseline.set_defaults(run=commands.baseline)
 

@@ -43,14 +43,19 @@ SHARE = 0.85  # of the published mean that our mean over seeds is to reach
 Say = Callable[[str], None]
 
 
-def report_runs(runs: Sequence[Path], out: Path, episodes: int, command: Sequence[str], say: Say) -> None:
-    """Evaluate the final policy of every finished run; `out` gets a JSON and a picture a task, one table."""
+def report_runs(
+    runs: Sequence[Path], out: Path, episodes: int, command: Sequence[str], say: Say, partial: bool = False
+) -> None:
+    """Evaluate the final policy of every run; `out` gets a JSON and a picture a task, and one table.
+
+    An unfinished run is a RunError unless `partial`, which takes its latest policy and says so in its row.
+    """
     by_task: dict[str, list[Path]] = {}
     for run in runs:
         by_task.setdefault(read_config(run).task, []).append(run)
     reports = []
     for task, folders in sorted(by_task.items()):
-        rows = [_row(folder, episodes, say) for folder in folders]
+        rows = [_row(folder, episodes, say, partial) for folder in folders]
         report = describe(task, sorted(rows, key=lambda r: r["seed"]), episodes, command)
         name = task.rpartition("/")[2].rpartition("-")[0].lower()
         write_atomically(out / f"{name}.json", (json.dumps(report, indent=1) + "\n").encode())
@@ -112,7 +117,7 @@ def _seed_line(report: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     cells = [
         report["task"],
         row["seed"],
-        f"{row['steps']:,}",
+        f"{row['steps']:,}" + ("" if row["steps"] >= row["horizon_steps"] else " (unfinished)"),
         f"{played['mean']:.0f} ± {played['std']:.0f}",
         f"{played['min']:.0f} ... {played['max']:.0f}",
         f"{row['training_return']:.0f}",
@@ -133,10 +138,10 @@ def _task_line(report: Mapping[str, Any]) -> str:
     )
 
 
-def _row(run: Path, episodes: int, say: Say) -> dict[str, Any]:
+def _row(run: Path, episodes: int, say: Say, partial: bool) -> dict[str, Any]:
     config, policy = read_config(run), Policy.load(run / "policy.safetensors")
     steps = policy.description["training"]["steps"]
-    if steps < config.ppo.total_steps:
+    if steps < config.ppo.total_steps and not partial:
         raise RunError(
             f"{run} stands at step {steps} of {config.ppo.total_steps}: finish it with resume first"
         )
@@ -151,6 +156,7 @@ def _row(run: Path, episodes: int, say: Say) -> dict[str, Any]:
         "run": run.name,
         "seed": config.seed,
         "steps": steps,
+        "horizon_steps": config.ppo.total_steps,
         "deterministic": result.to_json(),
         "training_return": policy.description["training"]["recent_return"],
         "wall_s": sum(s["wall_s"] for s in sessions) if sessions else None,

@@ -94,7 +94,7 @@ def baseline(arguments: argparse.Namespace) -> int:
     from agents.baseline import report_runs
 
     command = ["guidance-agent", *sys.argv[1:]]
-    report_runs(arguments.folders, arguments.out, arguments.episodes, command, say)
+    report_runs(arguments.folders, arguments.out, arguments.episodes, command, say, arguments.partial)
     return 0
 
 

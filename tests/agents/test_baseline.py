@@ -20,6 +20,7 @@ def row(seed: int, mean: float) -> dict[str, Any]:
     return {
         "seed": seed,
         "steps": 1_001_472,
+        "horizon_steps": 1_000_000,
         "deterministic": played,
         "training_return": 100.0,
         "wall_s": 600.0,
@@ -75,3 +76,9 @@ def test_finished_runs_become_a_json_a_picture_and_a_table(
 def test_an_unfinished_run_is_not_reported(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="stands at step 64 of 128"):
         report_runs([finished_run(tmp_path, 1, steps=64)], tmp_path, 1, [], lambda line: None)
+
+
+def test_an_unfinished_run_may_be_reported_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baseline, "evaluate", lambda policy, make, episodes, seed: Evaluation([50.0], [9]))
+    report_runs([finished_run(tmp_path, 1, steps=64)], tmp_path, 1, [], lambda line: None, partial=True)
+    assert "| Hopper-v5 | 1 | 64 (unfinished) |" in (tmp_path / "table.md").read_text()
