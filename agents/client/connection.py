@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Callable
+from time import monotonic
 from typing import Protocol
 
 import grpc
@@ -61,7 +61,7 @@ class Connection:
         self._backoff = backoff
         self._random = random.Random()
         self._next_address = 0
-        self._heard_at = time.monotonic()
+        self._heard_at = monotonic()
         self._waiting = asyncio.Event()
         self._flushed = asyncio.Event()
         self._changed: asyncio.Future[None] | None = None
@@ -77,7 +77,7 @@ class Connection:
         """For how long the broker has not been heard: 0 while the stream stands, which keepalive watches
         over.
         """
-        return 0.0 if self.up else time.monotonic() - self._heard_at
+        return 0.0 if self.up else monotonic() - self._heard_at
 
     async def open(self, timeout_s: float) -> None:
         """Raises :class:`SessionRefused` or, when the time is over, :class:`ConnectFailed`."""
@@ -150,7 +150,7 @@ class Connection:
     async def _run(self) -> None:
         attempt = 0
         while True:
-            started = time.monotonic()
+            started = monotonic()
             try:
                 await self._once()
             except CallEnded as ended:
@@ -226,7 +226,7 @@ class Connection:
             self._flushed.set()
 
     def _take(self, message: pb.SessionResponse) -> None:
-        self._heard_at = time.monotonic()
+        self._heard_at = monotonic()
         self._handler.take(message)
 
     def _went_up(self, stream: Call, welcome: Welcome) -> None:
@@ -237,7 +237,7 @@ class Connection:
             # an eighth is left for field headers and options, which the outbox does not count
             self._outbox.max_bytes = welcome.limits.max_message_bytes * 7 // 8
         self.up = True
-        self._heard_at = time.monotonic()
+        self._heard_at = monotonic()
         self._handler.up(welcome)
         self.wake()
         self._tell_waiting()
@@ -251,7 +251,7 @@ class Connection:
         if was_up:
             # a peer that stopped answering pings was last heard before the ping that found it out
             unheard = (self._dial.keepalive_ms + KEEPALIVE_TIMEOUT_MS) / 1000.0 if _timed_out(status) else 0.0
-            self._heard_at = max(self._heard_at, time.monotonic() - unheard)
+            self._heard_at = max(self._heard_at, monotonic() - unheard)
             self._handler.down(status)
         if status.final:
             self.refused = True

@@ -213,3 +213,15 @@ def answer_all(session: ScriptedSession, message: pb.SessionRequest) -> None:
 
 def silent(session: ScriptedSession, message: pb.SessionRequest) -> None:
     """Take everything in and say nothing."""
+
+
+async def main() -> None:
+    """A broker in a process of its own: prints its address, and lives until it is ended."""
+    broker = ScriptedBroker()
+    await broker.start()
+    print(broker.address, flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
