@@ -8,22 +8,7 @@ import pytest
 from broker.testing import Scripted
 from protos.guidance.v1 import guidance_pb2 as pb
 from tests.broker.house import FREE_SOURCE, ROUTE, batch
-from tests.e2e.wire import Stream, a_hello, reason_in, wire
-
-TWO_TOKENS = """
-[tenants.acme]
-[[auth.tokens]]
-name = "agents"
-token = "env:AGENTS"
-tenant = "acme"
-roles = ["agent"]
-[[auth.tokens]]
-name = "operators"
-token = "env:OPERATORS"
-tenant = "acme"
-roles = ["admin"]
-"""
-ENVIRON = {"AGENTS": "agents-secret", "OPERATORS": "operators-secret"}
+from tests.e2e.wire import ENVIRON, TWO_TOKENS, Stream, a_hello, reason_in, wire
 
 
 async def test_a_session_is_welcomed_and_its_asks_are_answered(tmp_path):

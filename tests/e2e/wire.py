@@ -28,7 +28,20 @@ admin_address = "127.0.0.1:0"
 update_period_ms = 50
 grace_ms = 2000
 """
-WAIT_S = 10.0
+TWO_TOKENS = """
+[tenants.acme]
+[[auth.tokens]]
+name = "agents"
+token = "env:AGENTS"
+tenant = "acme"
+roles = ["agent"]
+[[auth.tokens]]
+name = "operators"
+token = "env:OPERATORS"
+tenant = "acme"
+roles = ["admin"]
+"""
+ENVIRON = {"AGENTS": "agents-secret", "OPERATORS": "operators-secret"}
 
 
 class Wire:
