@@ -131,7 +131,7 @@ class AdminServicer(AdminServiceServicer):
         return pb.PushResponse(sessions=len(reached))
 
     def _pushing(self, request: pb.PushRequest) -> Callable[[Outbox], None]:
-        """What is done to each session's outbox. A stop and constraints are never dropped for a newer update."""
+        """What is done to each session's outbox. A stop and constraints give way to nothing."""
         try:
             if request.HasField("constraints"):
                 constraints = codec.constraints_from_proto(request.constraints)

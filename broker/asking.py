@@ -59,8 +59,8 @@ class Sink(Protocol):
 class Asking:
     """B rows that were asked together, their clocks, and which of them are still open.
 
-    ``bodies``: see :mod:`broker.identity`. ``seated``: where each row waits that waits. ``unary``: one clock, and
-    ``time_left_s`` is what the call's own deadline leaves of it (None: no deadline was set).
+    ``bodies``: see :mod:`broker.identity`. ``seated``: where each row waits that waits. ``unary``: one clock,
+    and ``time_left_s`` is what the call's own deadline leaves of it (None: no deadline was set).
     """
 
     caller: Caller

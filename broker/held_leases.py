@@ -1,4 +1,4 @@
-"""The leases that one session holds: their rows come up here, are checked, and go to their sources together."""
+"""The leases that one session holds: their rows are checked here and go to their sources together."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Lane:
     last_ended: int | None = None
 
     def admit(self, episode: int, generation: int) -> BrokerError | None:
-        """Why a row of this episode and generation cannot be asked; None: it can. Opens an episode at need."""
+        """Why a row of this episode and generation cannot be asked; None: it can. Opens the episode."""
         if episode == self.episode:
             if generation < self.generation:
                 return _stale(self.generation)

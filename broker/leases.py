@@ -1,4 +1,4 @@
-"""Leases: an ask that is answered for so many steps. What one is, and which of its rows may be served. Pure."""
+"""Leases: asks that are answered for so many steps. What one is, and which rows it may be sent. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What waits to be sent down one session. Answers are never dropped; updates give way to newer ones.
 
 A message is put together from what is waiting when the stream can take one: the more a reader lags, the more
-rows travel together. Parts are kept serialised: the fields of a protobuf message may be written one after another.
+rows travel together. Parts are kept serialised: a protobuf message's fields may be written one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CREDITS_TAG = pb.SessionResponse.DESCRIPTOR.fields_by_name["credits_returned"].
 
 
 class Outbox:
-    """``max_updates`` bounds what may be dropped; answers are bounded by credits and by the reader's window."""
+    """``max_updates`` bounds what may be dropped; answers are bounded by credits and by the reader."""
 
     def __init__(self, max_updates: int, max_message_bytes: int, on_dropped: Callable[[int], None]) -> None:
         self._max_updates = max_updates

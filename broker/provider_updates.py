@@ -43,7 +43,7 @@ class ProviderTable:
             _send(opened, self.update(source))
 
     def push_changes(self) -> None:
-        """What changed since the last time, to every session that it concerns; a new description goes along."""
+        """What changed since the last time, to every session it concerns; a new description goes along."""
         catalogue = self.service.catalogue
         changed: dict[str, ProviderUpdate] = {}
         for provider_id, source in catalogue.sources.items():

@@ -1,4 +1,4 @@
-"""A fault in one row must not cost the others their answers: find the faulty rows of a batch, take the rest."""
+"""A fault in one row must not cost the others: find the faulty rows of a batch, take the rest."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SERVICE = "guidance.v1.GuidanceService"
 
 
 class GuidanceServicer:
-    """``handlers`` registers it. Replies of the two asking RPCs leave as bytes that are serialised already."""
+    """``handlers`` registers it. Replies of the two asking RPCs are bytes, serialised already."""
 
     def __init__(
         self,

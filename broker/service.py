@@ -114,7 +114,7 @@ class Service:
     # ------------------------------------------------------------ known before
 
     def _without_known(self, asking: Asking) -> Sequence[int]:
-        """The rows that are new. One that is the same ask as an earlier one joins it; another body is refused."""
+        """The rows that are new. The same ask as an earlier one joins it; another body is refused."""
         ask_ids, owner = asking.query.ask_ids, asking.caller.owner
         if owner.all_new(ask_ids) and len(set(ask_ids)) == len(ask_ids):
             return range(len(ask_ids))
@@ -225,7 +225,7 @@ class Service:
     def _launch(
         self, asking: Asking, own: Mapping[bytes | int, int], plan: Plan, source: Source | None
     ) -> None:
-        """Start the calls of rows that nobody else's call carries: one, or one a row where kinds demand it."""
+        """Start the call of rows that nobody else's carries; one a row where the kinds demand it."""
         groups = [[item] for item in own.items()] if source and source.row_by_row else [list(own.items())]
         for group in groups:
             if not group:
@@ -333,7 +333,7 @@ class Service:
         self.results.fail(asking, rows, DeadlineReached("no answer came within the ask's final clock"))
 
     def _last_resort(self, asking: Asking) -> None:
-        """Who waits for a shared call that outlasts his own clock is given the fallback in its last moments."""
+        """Who waits for a shared call that outlasts his clock is given the fallback in the last moments."""
         route = self.catalogue.routes.get(asking.caller.task)
         if route is None or not route.fallback or asking.query.options.provider_id:
             return

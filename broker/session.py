@@ -39,7 +39,7 @@ class SessionTerms:
 
 
 class Session:
-    """A :class:`broker.asking.Sink` for its own asks. Every method runs on the event loop and returns at once."""
+    """A :class:`broker.asking.Sink` for its own asks. Every method returns at once."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Session:
             await self._idle
 
     def end(self, why: str) -> None:
-        """Nobody is there any more: asks are withdrawn, their calls linger; leases end. Twice changes nothing."""
+        """Nobody is there any more: asks are withdrawn, their calls linger; leases end."""
         if self.closed:
             return
         self.closed = True

@@ -1,8 +1,8 @@
 """Calls that outlive those who wait for them: started once, joined by whoever asks the same, ended once.
 
 After golang's singleflight; the care here is for cancellation. A flight is a task that the broker owns.
-Whoever waits holds a seat and may leave at any time; when the last seat is empty the call lingers for a moment,
-since a retry may come back for it, and is then cancelled. An explicit cancel by the last one acts at once.
+Whoever waits holds a seat and may leave at any time; when the last seat is empty the call lingers, since a
+retry may come back for it, and is then cancelled. An explicit cancel by the last one acts at once.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Seat:
 class Flight:
     """One call under way. ``keys`` has one entry a row, or none where the call is nobody else's.
 
-    ``booked``: every seat ever taken by an ask of its own, with the rows it had then; who retries takes a seat
-    but books none.
+    ``booked``: every seat ever taken by an ask of its own, with the rows it had then; who retries takes a
+    seat but books none.
     """
 
     tenant: str

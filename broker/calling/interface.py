@@ -36,5 +36,5 @@ class Caller(Protocol):
     async def follow(self, plan: Plan, query: Query, call: Call) -> Called: ...
 
     def follow_now(self, plan: Plan, query: Query, call: Call) -> Called | None:
-        """The same without waiting, where the plan's first source is Immediate and answers; None: follow it."""
+        """The same without waiting, where the first source is Immediate and answers; None: follow it."""
         ...

@@ -22,8 +22,8 @@ MAX_TOKENS = 10_000_000
 class Spend:
     """Charges one provider's calls. What is charged goes out in ``guided.usage.price_usd``.
 
-    A call that completed is charged, whatever it said. One that was cut short, by its clock or by its caller, is
-    charged its estimate if the source is billed when cancelled, else nothing; one that failed is free.
+    A call that completed is charged, whatever it said. One that was cut short, by its clock or by its caller,
+    is charged its estimate if the source is billed when cancelled, else nothing; one that failed is free.
     """
 
     def __init__(

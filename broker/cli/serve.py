@@ -1,4 +1,4 @@
-"""``guidance-broker serve CONFIG``: a broker until SIGTERM or Ctrl-C; SIGHUP reads the configuration again."""
+"""``guidance-broker serve CONFIG``: a broker until SIGTERM or Ctrl-C; SIGHUP reloads."""
 
 from __future__ import annotations
 

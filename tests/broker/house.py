@@ -1,4 +1,4 @@
-"""A whole broker on a clock moved by hand: its sources are scripted, its sessions are driven without a wire."""
+"""A whole broker on a clock moved by hand, with scripted sources and sessions without a wire."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 from broker.testing import Scripted
 from protos.guidance.v1 import guidance_pb2 as pb
 from tests.broker.house import FREE_SOURCE, ROUTE, batch
-from tests.e2e.wire import ENVIRON, TWO_TOKENS, Stream, a_hello, reason_in, wire
+from tests.e2e.wire import ENVIRON, TWO_TOKENS, Stream, a_hello, eventually, reason_in, wire
 
 
 async def test_a_session_is_welcomed_and_its_asks_are_answered(tmp_path):
@@ -86,12 +86,9 @@ async def test_a_client_that_hangs_up_leaves_no_session_and_no_call_behind(tmp_p
         stream = await link.session()
         await stream.send(asks=[batch(1)])
         await stream.until(lambda message: message.HasField("welcome"))
-        while not link.source().calls:
-            await asyncio.sleep(0.005)
+        await eventually(lambda: link.source().calls)
         stream.call.cancel()
-        async with asyncio.timeout(5):
-            while link.source().running or len(link.broker.sessions):
-                await asyncio.sleep(0.01)
+        await eventually(lambda: not link.source().running and not len(link.broker.sessions))
         assert link.broker.admission.in_flight == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 from collections.abc import AsyncIterator, Callable
@@ -113,6 +114,13 @@ async def wire(folder: Path, text: str = ROUTE + FREE_SOURCE, environ: Any = Non
             yield Wire(broker, file, channel)
     finally:
         await broker.stop()
+
+
+async def eventually(holds: Callable[[], Any], within_s: float = 10.0) -> None:
+    """Look until it is so; TimeoutError if it never is."""
+    async with asyncio.timeout(within_s):
+        while not holds():  # noqa: ASYNC110 (what is looked at has no event to wait for)
+            await asyncio.sleep(0.005)
 
 
 def a_hello(agent: str = "agent", lanes: int = 1, task: str = TASK, version: int = 1) -> pb.Hello:
