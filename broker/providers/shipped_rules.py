@@ -1,8 +1,8 @@
 """Hand-written rules for the shipped tasks, vectorised over rows.
 
-They are simple on purpose and far below a trained policy, some below doing nothing: `docs/providers.md` has their
-returns. A free source that answers in microseconds, not an expert. Every rule reads the raw ``observation``
-``[B, O]`` of the stock Gymnasium v5 environment, whose documentation has the table of columns.
+They are simple on purpose and far below a trained policy, some below doing nothing: `docs/providers.md` has
+their returns. A free source that answers in microseconds, not an expert. Every rule reads the raw
+``observation`` ``[B, O]`` of the stock Gymnasium v5 environment; its documentation has the table of columns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Gains = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Reflexes:
-    """Walker and ant: each joint for itself, the form by hand, the gains the best of a few dozen random changes.
+    """Each joint for itself; the form is by hand, the gains are the best of a few dozen random changes.
 
     The torque of joint i, before the clip to the action's bounds:
 
