@@ -101,15 +101,19 @@ class Book:
             self.answered(ask, step)
 
     def reconcile(self, on_broker: int) -> None:
-        """The broker ends what was given up without a word: only its credit comes back.
+        """The broker ends what was given up, and leases that have lapsed, without a word: a credit comes back.
 
-        `on_broker` are the asks whose credit is still out. When so many are missing that none that was given
-        up can be among them, those have ended, and ended as the broker counts them: cancelled, where nothing
-        usable came.
+        `on_broker` are the asks whose credit is still out. When so many are missing that all of those must be among
+        them, they have ended, and ended as the broker counts it where nothing usable came: cancelled, or none.
         """
         if self._given_up and len(self.open) - on_broker >= len(self._given_up):
             for ask_id in tuple(self._given_up):
                 self.finish(self.open[ask_id], AskOutcome.CANCELLED)
+        missing = len(self.open) - on_broker
+        if missing > 0:
+            quiet = [ask for ask in self.open.values() if ask.leased and not ask.waiting]
+            for ask in quiet if missing >= len(quiet) else ():
+                self.finish(ask, AskOutcome.NONE)
 
     def refuse(self, failure: Failure, outcome: AskOutcome) -> None:
         """An ask that never left this process."""

@@ -1,0 +1,130 @@
+"""The client against the broker itself: both count the same, and a kill loses and doubles nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.client import GuidanceClient, Session
+from protos.types import AskOptions, LaneEventKind
+from tests.client.live_broker import ACTION, OBSERVATION, READY_S, TASK, LiveBroker, lanes, live_broker, until
+
+PAID = AskOptions(provider_id="paid", hold_steps=4)
+FLAKY = AskOptions(provider_id="flaky")
+SLOW = AskOptions(provider_id="slow")
+SLOW_TOO = AskOptions(provider_id="slow", max_age_steps=9)
+UNKNOWN = AskOptions(provider_id="nobody")
+WAIT_S = 20.0
+
+
+def rows(count: int) -> dict[str, np.ndarray]:
+    return {"observation": np.zeros((count, 11))}
+
+
+async def opened(client: GuidanceClient, count: int) -> Session:
+    session = await client.open_session(TASK, [OBSERVATION], ACTION, lanes(count), connect_timeout_s=READY_S)
+    for lane in range(count):
+        session.start_episode(lane, 1)
+    return session
+
+
+async def leased_steps(session: Session, step: int, steps: int, count: int) -> None:
+    """Open a lease in every lane and execute `steps` of its steps."""
+    everyone = list(range(count))
+    session.ask(everyone, [step] * count, rows(count), PAID)
+    for now in range(step, step + steps):
+        session.observe(everyone, [now] * count, rows(count))
+        assert await session.settled(everyone, [now] * count, WAIT_S)
+        for lane in everyone:
+            session.constrain(lane, now, np.zeros(3, np.float32))
+
+
+async def mixed_run(session: Session) -> None:
+    await leased_steps(session, 0, 4, 4)
+    session.ask([0] * 8, range(4, 12), rows(8), FLAKY)
+    await session.settled([0] * 8, range(4, 12), WAIT_S)
+    session.ask([1], [4], rows(1), UNKNOWN)
+    await session.settled([1], [4], WAIT_S)
+    (slow,) = session.ask([1], [5], rows(1), SLOW)
+    session.ask([2], [5], rows(1), SLOW_TOO)  # a call of its own: one that is shared goes on, and costs
+    session.cancel(slow)
+    await leased_steps(session, 12, 2, 4)  # cut short by what follows
+    session.end_episode(0, truncated=True)
+    session.lane_event(1, LaneEventKind.TAKEOVER)
+    session.start_episode(0, 2)
+    session.ask([0], [0], {"observation": np.full((1, 11), np.nan)}, PAID)
+    session.ask([0] * 40, range(40), rows(40), PAID)  # more than the budget reaches
+    await session.settled([0] * 40, range(40), WAIT_S)
+    session.end_episode(0)
+
+
+def told(broker: LiveBroker) -> dict[str, int]:
+    found = broker.metric("guidance_asks_ended_total", "outcome")
+    return {outcome: int(count) for outcome, count in found.items() if count}
+
+
+async def test_the_client_s_counts_equal_the_broker_s_after_a_mixed_run(tmp_path: Path) -> None:
+    with live_broker(tmp_path, budget_usd=0.15) as broker:
+        async with GuidanceClient(broker.address) as client:
+            session = await opened(client, 4)
+            await mixed_run(session)
+            await until(lambda: session.in_flight == 0)
+            counts = session.counts
+            await until(lambda: sum(told(broker).values()) == counts.asks_sent)
+            assert told(broker) == {outcome.name.lower(): count for outcome, count in counts.outcomes.items()}
+            assert broker.metric("guidance_asks_received_total") == {"": counts.asks_sent}
+            charged = broker.metric("guidance_charged_usd_total", "provider")
+            paid = {name: usd for name, usd in counts.charged_usd.items() if usd}
+            assert {name: usd for name, usd in charged.items() if usd} == pytest.approx(paid)
+            steps = broker.metric("guidance_lease_steps_total")[""]
+            assert steps <= counts.lease_rows_sent
+            assert counts.local_refused == 1
+            seen = {outcome for outcome, count in counts.outcomes.items() if count}
+            wanted = {
+                AskOutcome.ANSWERED,
+                AskOutcome.CANCELLED,
+                AskOutcome.CALLER_FAULT,
+                AskOutcome.OVER_BUDGET,
+            }
+            assert wanted <= seen
+
+
+async def test_a_killed_broker_leaves_agents_under_their_constraints_and_comes_back_with_its_ledger(
+    tmp_path: Path,
+) -> None:
+    with live_broker(tmp_path) as broker:
+        async with GuidanceClient(broker.address) as client:
+            session = await opened(client, 2)
+            await leased_steps(session, 0, 3, 2)
+            await until(lambda: session.constrain(0, 2, np.full(3, 9.0))[0].tolist() == [1.0, 1.0, 1.0])
+            session.ask([0, 1], [3, 3], rows(2), PAID)
+            broker.kill()
+            await until(lambda: not session.connected)
+            assert session.advice(0, 3) is None
+            assert session.constrain(0, 3, np.full(3, 9.0))[0].tolist() == [1.0, 1.0, 1.0]
+            (refused,) = session.ask([0], [4], rows(1), PAID)
+            assert session.outcome(refused).failure.reason == "NOT_CONNECTED"
+            before = session.counts.charged_usd["paid"]
+            broker.start()
+            assert await session.wait_connected(READY_S)
+            await leased_steps(session, 5, 4, 2)
+            spent = session.counts.charged_usd["paid"] - before
+            assert spent == pytest.approx(2 * (0.001 + 4 * 0.0005))
+            assert session.counts.connections == 2
+
+
+async def test_the_lost_answer_of_an_ask_is_had_again_under_its_id_without_a_second_charge(
+    tmp_path: Path,
+) -> None:
+    with live_broker(tmp_path) as broker:
+        async with GuidanceClient(broker.address, agent="same") as client:
+            await opened(client, 1)  # waits until the broker is there
+            for _ in range(3):
+                answer = await client.get_guidance(
+                    TASK, {"observation": np.zeros(11)}, SLOW, ask_id=12345, timeout_s=WAIT_S
+                )
+                assert answer.guidance.actions[0].tolist() == pytest.approx([0.2, 0.2, 0.2])
+            assert broker.metric("guidance_charged_usd_total", "provider")["slow"] == pytest.approx(0.004)
+            assert [view.provider_id for view in await client.list_providers(TASK, WAIT_S)]
