@@ -339,7 +339,7 @@ class Service:
             return
         rows = sorted(asking.open)
         self._leave(asking, rows, at_once=False)
-        own = {row: row for row in rows}
+        own: dict[bytes | int, int] = {row: row for row in rows}
         self._launch(asking, own, Plan("last_resort", (), fallback=route.fallback), None)
 
     def cancel(self, asking: Asking, row: int) -> None:
