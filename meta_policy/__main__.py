@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
+from meta_policy.commands import COMMANDS
+
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")  # before numpy loads: small matrices only lose by a second thread
-
-from meta_policy.commands import COMMANDS
 
 INTERRUPTED = 130
 

@@ -1,4 +1,4 @@
-"""When answers came and what they cost, as the control loop sees it: measured from the start of a control step."""
+"""When answers came and what they cost, as the control loop sees it: from the start of a control step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WINDOW = 512
 
 
 class Arrivals:
-    """Hears every answer of a session, late ones too. `taken_ms` holds all latencies by provider, in order."""
+    """Hears every answer of a session, late ones too. `taken_ms` has all latencies, in order, by provider."""
 
     def __init__(self, provider_ids: Sequence[str], lanes: int) -> None:
         self.latency_ms: Floats = np.full(lanes, np.nan)  # of the answer to the lane's current step

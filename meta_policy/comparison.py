@@ -1,4 +1,5 @@
-"""A whole comparison: every method, executor, regime and control rate asked for, and the files that tell of it."""
+"""A whole comparison: every method, executor, regime and control rate asked for, and the files that tell of
+it."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to compare. `period_scales` other than 1 are played by never and the head at the main point only, to
-    hold live against virtual at other control rates."""
+    """What to compare. `period_scales` other than 1 are played by never and the head at the main point
+    only, to hold live against virtual at other control rates."""
 
     preset: Preset
     live: bool
@@ -59,7 +60,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One condition: its live results (empty where only the virtual clock was wanted) and their virtual twins."""
+    """One condition: its live results (empty where only the virtual clock was wanted) and their virtual
+    twins."""
 
     setting: Setting
     live: list[Played]
@@ -71,7 +73,8 @@ class Result:
 
 
 def arms_of(wanted: Wanted, setting: Setting) -> list[Arm]:
-    """never, always each, the heads at their points, baselines matched to them (at the main point, or at all)."""
+    """never, always each, the heads at their points, baselines matched to them (at the main point, or at
+    all)."""
     preset = wanted.preset
     heads = places.heads(preset, setting.executor_seed)
     points = operating_points.load(places.points(preset), setting.executor_seed)

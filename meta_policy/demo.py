@@ -1,8 +1,9 @@
-"""THE STORY of the demo: a broker on loopback, four agents at the task's control rate, four methods over the same
-eight episodes, and what came of it.
+"""THE STORY of the demo: a broker on loopback, four agents at the task's control rate, four methods over
+the same eight episodes, and what came of it.
 
-Every episode is recorded the moment it ends, so that a run stopped anywhere still has a report. A broker that dies
-is started again; meanwhile the agents act alone under their last constraints, and the session comes back by itself.
+Every episode is recorded the moment it ends, so that a run stopped anywhere still has a report. A broker
+that dies is started again; meanwhile the agents act alone under their last constraints, and the session
+comes back by itself.
 """
 
 from __future__ import annotations
@@ -196,6 +197,6 @@ def provider_rows(live: Stage, played: Sequence[Played]) -> list[dict[str, Any]]
 
 def _line(played: Played) -> str:
     return (
-        f"{played.method.replace('_', ' ')}: return {played.returns.mean():.0f}, guided {played.share('guided'):.1%}, "
-        f"{played.per_episode('price_usd'):.4f} USD an episode, missed ticks {played.missed_share:.2%}"
+        f"{played.method.replace('_', ' ')}: return {played.returns.mean():.0f}, "
+        f"guided {played.share('guided'):.1%}, {played.per_episode('price_usd'):.4f} USD an episode, missed ticks {played.missed_share:.2%}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +19,7 @@ from meta_policy.demo import Shown, Wanted
 from meta_policy.evaluation import Played
 from meta_policy.report import committed_points, percent, times, write_report
 from meta_policy.rows import read_rows
-from meta_policy.statistics import NEVER, gain_over
-
+from meta_policy.statistics import NEVER, gain
 
 VOID = (
     "More than 1 % of the control ticks were missed in some methods, so their figures are void: "
@@ -71,7 +71,7 @@ def _method(played: Played, all_played: dict[str, Played]) -> dict[str, Any]:
 
 
 def _gain(played: Played, all_played: dict[str, Played]) -> float | None:
-    """Over the episodes that never, always and this method have all ended; None while there are none."""
+    """Over the episodes that never, always and this method have all ended; None where that says nothing."""
     always = next((name for name in all_played if name.startswith("always_")), None)
     if always is None or NEVER not in all_played:
         return None
@@ -79,7 +79,8 @@ def _gain(played: Played, all_played: dict[str, Played]) -> float | None:
     by_seed = {name: {e.seed: e.total_return for e in p.episodes} for name, p in three.items()}
     common = sorted(set.intersection(*(set(returns) for returns in by_seed.values())))
     run = {name: [returns[seed] for seed in common] for name, returns in by_seed.items()}
-    return gain_over(run, "method", "always") if common else None
+    recovered = gain(run["method"], run["never"], run["always"]) if common else math.nan
+    return recovered if math.isfinite(recovered) else None
 
 
 def finish(what: Wanted, shown: Shown, folder: Path) -> None:
@@ -133,7 +134,8 @@ COLUMNS = (
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until the block has ended: it is short, and what it writes is all that is left of the run."""
+    """Ctrl-C waits until the block has ended: it is short, and what it writes is all that is left of the
+    run."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

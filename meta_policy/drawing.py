@@ -115,7 +115,8 @@ def _in_words(agent: Agent) -> str:
     first = "-" if agent.p50_ms is None else f"{agent.p50_ms:.1f} / {agent.p95_ms:.1f} ms"
     return (
         f"{agent.name}: return {agent.running_return:.0f}, guided {_share(agent)}, asks {_asks(agent)}, "
-        f"spent {agent.spend_usd:.4f} USD, first guidance p50 / p95 {first}, missed ticks {agent.missed_ticks}"
+        f"spent {agent.spend_usd:.4f} USD, first guidance p50 / p95 {first}, "
+        f"missed ticks {agent.missed_ticks}"
     )
 
 

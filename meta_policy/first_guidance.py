@@ -9,7 +9,8 @@ from meta_policy.view import Floats
 
 
 class FirstGuidance:
-    """Follows each lane's newest ask until an answer to it is executed; a lease that ends unused counts nothing.
+    """Follows each lane's newest ask until an answer to it is executed; a lease that ends unused counts
+    nothing.
 
     An answer in time counts its own latency; one that comes d steps later is d periods older.
     """
@@ -19,8 +20,8 @@ class FirstGuidance:
         self._asked_at = np.full(lanes, -1)
 
     def observe(self, request: Request, exchange: Exchange) -> Floats:
-        """Take one step in; milliseconds from the ask to its first guidance `[B]`, where that came at this step,
-        else NaN."""
+        """Take one step in; milliseconds from the ask to its first guidance `[B]`, where that came at this
+        step, else NaN."""
         opened = request.opens >= 0
         self._asked_at[opened] = request.step[opened]
         self._asked_at[(request.serves < 0) | ~request.active] = -1

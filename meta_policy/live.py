@@ -1,9 +1,9 @@
 """The guide over a live broker: the same exchange as on the virtual clock, with a real wire and real time.
 
-In realtime every step begins with its tick; what is to be sent goes out at once; answers are waited for until half
-a control period after the tick, the moment the action is due. A later answer is dropped for acting by the session
-where it is older than `max_age_steps`, and is charged all the same. In the blocking regime nothing is paced: the
-environment stands still until every answer has come.
+In realtime every step begins with its tick; what is to be sent goes out at once; answers are waited for
+until half a control period after the tick, the moment the action is due. A later answer is dropped for
+acting by the session where it is older than `max_age_steps`, and is charged all the same. In the blocking
+regime nothing is paced: the environment stands still until every answer has come.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The provider table as a decision sees it: prices and states as the broker tells them, latencies as measured here."""
+"""The provider table as a decision sees it: prices and states as the broker tells them, latencies as
+measured here."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ class LiveTable:
         return int(ProviderState.READY if known.update is None else known.update.state)
 
     def _quantiles(self, name: str) -> Floats | Quantiles:
-        """Measured end to end once there is enough; else as expected; else what the broker says of the source."""
+        """Measured end to end once there is enough; else as expected; else what the broker says of the
+        source."""
         measured = self._arrivals.window[name]
         if len(measured) >= ENOUGH:
             return np.quantile(measured, (0.5, 0.95, 0.99))

@@ -72,8 +72,8 @@ def write_mix(
     latency_scale: float = 1.0,
     seed: int = 0,
 ) -> MixFile:
-    """Write `broker.toml` and the task's folder into `folder`; the scales stretch the control period and every
-    latency. FileNotFoundError when an executor is missing.
+    """Write `broker.toml` and the task's folder into `folder`; the scales stretch the control period and
+    every latency. FileNotFoundError when an executor is missing.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _write_task(preset, folder / "task", period_scale)

@@ -1,4 +1,5 @@
-"""Pictures of a report as inline SVG. Colours are CSS variables of the page, so they follow light and dark."""
+"""Pictures of a report as inline SVG. Colours are CSS variables of the page, so they follow light and
+dark."""
 
 from __future__ import annotations
 
@@ -58,8 +59,8 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """One episode, a value a step: `spread` of the value ensemble, `origin` of the executed action and `asked`,
-    both as an index into `providers`, -1 for none."""
+    """One episode, a value a step: `spread` of the value ensemble, `origin` of the executed action and
+    `asked`, both as an index into `providers`, -1 for none."""
 
     providers: tuple[str, ...]
     spread: tuple[float, ...]

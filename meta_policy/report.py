@@ -39,8 +39,8 @@ def render(result: Mapping[str, Any], committed: Sequence[Point], episode: Timel
         never=methods.get("never"),
         always=next((told for name, told in methods.items() if name.startswith("always_")), None),
         committed=committed,
-        frontier=Markup(frontier(committed, live_points(result))),  # noqa: S704 (our own drawing)
-        timeline=Markup(timeline(episode)) if episode else None,  # noqa: S704
+        frontier=Markup(frontier(committed, live_points(result))),
+        timeline=Markup(timeline(episode)) if episode else None,
         percent=percent,
         times=times,
     )

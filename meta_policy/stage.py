@@ -29,7 +29,8 @@ from meta_policy.traces import Traces
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is played live. `latency_scale` and `period_scale` stretch the mix's latencies and the control period."""
+    """What is played live. `latency_scale` and `period_scale` stretch the mix's latencies and the control
+    period."""
 
     preset: Preset
     executor_seed: int
@@ -74,7 +75,8 @@ class Stage:
         watch: Watch | None = None,
         ended: Callable[[Episode], None] | None = None,
     ) -> list[Episode]:
-        """One arm over episode seeds, the garbage collector held back: its pauses would cost control ticks."""
+        """One arm over episode seeds, the garbage collector held back: its pauses would cost control
+        ticks."""
         setting = self.setting
         rules = setting.preset.rules(setting.period_scale)
         loop = Loop(self.lanes, self.own, self.guide, self.moves, rules, setting.seed)
@@ -127,7 +129,8 @@ async def _connected(setting: Setting, broker: BrokerProcess, client: GuidanceCl
 
 
 def expected_latencies(preset: Preset, scale: float = 1.0) -> dict[str, Quantiles]:
-    """Quantiles of the recorded traces, to go by before enough is measured; none where nothing was recorded."""
+    """Quantiles of the recorded traces, to go by before enough is measured; none where nothing was
+    recorded."""
     path = places.traces(preset)
     if not path.exists():
         return {}

@@ -62,32 +62,35 @@ def gain_recovered(run: Run, method: str) -> float:
     >>> gain_recovered({"never": [0, 2], "always_a": [5, 5], "always_b": [3, 3], "head": [4, 4]}, "head")
     0.75
     """
-    return gain_over(run, method, best_always(run))
+    return gain(run[method], run[NEVER], run[best_always(run)])
 
 
-def gain_over(run: Run, method: str, reference: str) -> float:
-    """As `gain_recovered` with the reference named: a bootstrap must not choose it anew in each resample."""
-    never = np.mean(np.asarray(run[NEVER]))
-    gain = np.mean(np.asarray(run[reference])) - never
-    return float((np.mean(np.asarray(run[method])) - never) / gain) if gain else float("nan")
+def gain(returns: ArrayLike, never: ArrayLike, always: ArrayLike) -> float:
+    """As `gain_recovered`, the reference given; NaN where it gains nothing."""
+    floor = float(np.mean(np.asarray(never)))
+    most = float(np.mean(np.asarray(always))) - floor
+    return (float(np.mean(np.asarray(returns))) - floor) / most if most else float("nan")
 
 
-def bootstrap(
-    statistic: Callable[[Run], float],
-    run: Run,
+def gain_interval(
+    returns: ArrayLike,
+    never: ArrayLike,
+    always: ArrayLike,
     *,
     level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Interval:
-    """Percentile bootstrap over the episodes of one run, the same episodes for every method.
+    """Bootstrap over episodes, the same ones for all three. The reference is not chosen anew in a resample.
 
-    `statistic` maps a run to a figure. ValueError when methods have different numbers of episodes.
+    ValueError when they have different numbers of episodes.
     """
-    columns = _columns(run)
-    rng = np.random.default_rng(seed)
-    figures = [statistic(_resampled(columns, rng)) for _ in range(resamples)]
-    return _interval(statistic(columns), figures, level)
+    columns = _columns({"method": returns, "never": never, "always": always})
+    picks = _picks(len(columns["never"]), resamples, seed)
+    means = {name: column[picks].mean(axis=1) for name, column in columns.items()}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        figures = (means["method"] - means["never"]) / (means["always"] - means["never"])
+    return _interval(gain(returns, never, always), figures, level)
 
 
 def paired_difference(
@@ -95,8 +98,7 @@ def paired_difference(
 ) -> Interval:
     """Mean of a - b over paired episodes, with its bootstrap interval."""
     difference = np.asarray(a, np.float64) - np.asarray(b, np.float64)
-    rng = np.random.default_rng(seed)
-    picks = rng.integers(len(difference), size=(resamples, len(difference)))
+    picks = _picks(len(difference), resamples, seed)
     return _interval(float(difference.mean()), difference[picks].mean(axis=1), level)
 
 
@@ -105,8 +107,7 @@ def relative_difference(
 ) -> Interval:
     """mean(a - b) / mean(b) over paired episodes: how far a transport changes a result, as a share of b."""
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    rng = np.random.default_rng(seed)
-    picks = rng.integers(len(first), size=(resamples, len(first)))
+    picks = _picks(len(first), resamples, seed)
     means = second[picks].mean(axis=1)
     figures = (first[picks].mean(axis=1) - means) / means
     return _interval(float((first.mean() - second.mean()) / second.mean()), figures, level)
@@ -143,6 +144,11 @@ def _nested_draw(
     return interquartile_mean(figures)
 
 
+def _picks(episodes: int, resamples: int, seed: int) -> NDArray[np.int64]:
+    """Episodes of every resample, `[R, E]`."""
+    return np.random.default_rng(seed).integers(episodes, size=(resamples, episodes))
+
+
 def _columns(run: Run) -> dict[str, Floats]:
     columns = {method: np.asarray(returns, np.float64) for method, returns in run.items()}
     if len({column.shape for column in columns.values()}) > 1:
@@ -173,9 +179,9 @@ def match_share(
 ) -> tuple[float, float]:
     """The x in [0, 1] at which `measure(x)`, rising in x from about 0, is within `tolerance` of `target`.
 
-    Bisection that begins at `first` and cuts where a straight line through the ends of the bracket would, since a
-    measurement is dear. Returns (x, measured); the nearest try where none comes within, for `measure` may be noisy
-    or never reach that far.
+    Bisection that begins at `first` and cuts where a straight line through the ends of the bracket would,
+    since a measurement is dear. Returns (x, measured); the nearest try where none comes within, for
+    `measure` may be noisy or never reach that far.
     """
     low, at_low, high, at_high = 0.0, 0.0, 1.0, float("nan")
     x, best = first, (0.0, 0.0)

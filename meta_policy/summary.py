@@ -21,8 +21,7 @@ from meta_policy.statistics import (
     Floats,
     Interval,
     best_always,
-    bootstrap,
-    gain_over,
+    gain_interval,
     gain_recovered,
     nested_bootstrap,
     paired_difference,
@@ -35,7 +34,8 @@ RETURN_TOLERANCE = 0.10
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One method at one operating point under one condition. Shares are of all steps played; USD an episode."""
+    """One method at one operating point under one condition. Shares are of all steps played; USD an
+    episode."""
 
     method: str
     point: str
@@ -82,8 +82,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Whether the same method does the same on both transports: 90 % interval of the paired relative difference
-    of returns within 10 %, guided share and spend within 5 % of the virtual clock's."""
+    """Whether the same method does the same on both transports: 90 % interval of the paired relative
+    difference of returns within 10 %, guided share and spend within 5 % of the virtual clock's."""
 
     method: str
     point: str
@@ -140,8 +140,7 @@ def over_runs(conditions: Mapping[int, Sequence[Played]], costs: Costs, method: 
 
 
 def _line(played: Played, scored: Floats, single: Mapping[str, Floats], reference: str, costs: Costs) -> Line:
-    run = {NEVER: single[NEVER], reference: single[reference], "method": scored}
-    gain = bootstrap(partial(gain_over, method="method", reference=reference), run, resamples=4_000)
+    gain = gain_interval(scored, single[NEVER], single[reference])
     first, wait_ms = played.first_ms, played.per_episode("wait_ms")
     p50, p95 = np.quantile(first, (0.5, 0.95)).tolist() if first else (None, None)
     return Line(

@@ -66,7 +66,7 @@ def agreements(title: str, found: Sequence[Agreement]) -> str:
         f"{'yes' if a.holds else '**no**'} |"
         for a in found
     ]
-    head = "| method | return, live less virtual (90 %) | guided, live / virtual | spend, live / virtual | holds |"
+    head = "| method | return, live less virtual (90 %) | guided, live / virtual | spend likewise | holds |"
     return "\n".join([f"### {title}", "", head, "|---|---|---|---|---|", *lines, ""])
 
 

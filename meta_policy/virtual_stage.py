@@ -20,7 +20,8 @@ from meta_policy.virtual import VirtualGuide
 
 
 class VirtualStage:
-    """Plays arms over the sources, latencies and control period of a `Setting`. Close it to free the tasks."""
+    """Plays arms over the sources, latencies and control period of a `Setting`. Close it to free the
+    tasks."""
 
     def __init__(self, setting: Setting) -> None:
         preset = setting.preset

@@ -32,9 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
     shown, interrupted = Shown(), False
     print(f"at most {what.bound_s:.0f} s; Ctrl-C ends it with a report of what there was", flush=True)
     try:
-        with Pace(display_for(sys.stdout)) as pace:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(show(what, shown, pace))
+        runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+        with Pace(display_for(sys.stdout)) as pace, runner:
+            runner.run(show(what, shown, pace))
     except KeyboardInterrupt:
         interrupted = True
     finish(what, shown, arguments.out)

@@ -1,4 +1,5 @@
-"""`guidance-meta evaluate`: all methods over the same episodes, against a live broker or on the virtual clock."""
+"""`guidance-meta evaluate`: all methods over the same episodes, against a live broker or on the virtual
+clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The live guide against a session that follows a script: what is sent, what counts as in time, what it costs."""
+"""The live guide against a session that follows a script: what is sent, what counts as in time, what it
+costs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,12 @@ WHERE = Condition("guidance/PerturbedHopper-v0", "rule+strong", "live", "realtim
 
 
 def played(
-    method: str, returns: list[float], point: str = "", guided: int = 0, wait_ms: float = 0.0, usd: float = 0.0
+    method: str,
+    returns: list[float],
+    point: str = "",
+    guided: int = 0,
+    wait_ms: float = 0.0,
+    usd: float = 0.0,
 ) -> Played:
     head_seed = 1 if method == "head" else -1
     episodes = [
