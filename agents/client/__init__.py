@@ -28,6 +28,7 @@ from agents.client.errors import (
 from agents.client.lane import Held
 from agents.client.providers import ProviderSnapshot, ProviderTable, ProviderView
 from agents.client.session import Session
+from agents.client.spaces import Schema, schema_of
 
 __all__ = [
     "Advice",
@@ -45,9 +46,11 @@ __all__ = [
     "ProviderSnapshot",
     "ProviderTable",
     "ProviderView",
+    "Schema",
     "Session",
     "SessionRefused",
     "Status",
     "TlsFiles",
     "Verdict",
+    "schema_of",
 ]

@@ -101,10 +101,12 @@ class Book:
             self.answered(ask, step)
 
     def reconcile(self, on_broker: int) -> None:
-        """The broker ends what was given up, and leases that have lapsed, without a word: a credit comes back.
+        """The broker ends what was given up, and leases that have lapsed, without a word: a credit comes
+        back.
 
-        `on_broker` are the asks whose credit is still out. When so many are missing that all of those must be among
-        them, they have ended, and ended as the broker counts it where nothing usable came: cancelled, or none.
+        `on_broker` are the asks whose credit is still out. When so many are missing that all of those must be
+        among them, they have ended, and ended as the broker counts it where nothing usable came: cancelled,
+        or none.
         """
         if self._given_up and len(self.open) - on_broker >= len(self._given_up):
             for ask_id in tuple(self._given_up):
