@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from broker.errors import Shed, Unavailable
 from broker.events import AskEnded, AskReceived, Event
 
@@ -18,11 +21,20 @@ class Admission:
         self.draining = False
 
     def __call__(self, event: Event) -> None:
-        kind = type(event)
-        if kind is AskReceived:
-            self.in_flight += event.rows  # type: ignore[union-attr]
-        elif kind is AskEnded:
-            self.in_flight -= event.rows  # type: ignore[union-attr]
+        handler = self.handler_for(type(event))
+        if handler is not None:
+            handler(event)
+
+    def handler_for(self, kind: type) -> Callable[[Any], None] | None:
+        """See :class:`broker.events.Events`."""
+        handlers: dict[type, Callable[[Any], None]] = {AskReceived: self._received, AskEnded: self._ended}
+        return handlers.get(kind)
+
+    def _received(self, event: AskReceived) -> None:
+        self.in_flight += event.rows
+
+    def _ended(self, event: AskEnded) -> None:
+        self.in_flight -= event.rows
 
     def refusal(self) -> Shed | Unavailable | None:
         """Why what was just received is not taken on; None: it is."""

@@ -201,21 +201,21 @@ def _timing(guided: Guided, received_at: float, landing: Landing) -> Timing:
 
 
 def _address(query: Query, rows: Sequence[int]) -> _Address:
+    whole = _all(rows, query.rows)
     return {
-        "lanes": _pick(query.lanes, rows),
-        "ask_ids": _pick(query.ask_ids, rows),
-        "episodes": _pick(query.episodes, rows),
-        "steps": _pick(query.steps, rows),
-        "lane_generations": _pick(query.lane_generations, rows),
-        "obs_time_ns": _pick(query.obs_time_ns, rows),
+        "lanes": query.lanes if whole else _pick(query.lanes, rows),
+        "ask_ids": query.ask_ids if whole else _pick(query.ask_ids, rows),
+        "episodes": query.episodes if whole else _pick(query.episodes, rows),
+        "steps": query.steps if whole else _pick(query.steps, rows),
+        "lane_generations": query.lane_generations if whole else _pick(query.lane_generations, rows),
+        "obs_time_ns": query.obs_time_ns if whole else _pick(query.obs_time_ns, rows),
     }
 
 
 def _pick(column: Sequence[T], rows: Sequence[int]) -> Sequence[T]:
-    if not column or _all(rows, len(column)):
-        return column
-    return [column[row] for row in rows]
+    return [column[row] for row in rows] if column else column
 
 
 def _all(rows: Sequence[int], count: int) -> bool:
+    """Whether these are all rows, in order."""
     return rows == range(count) or (len(rows) == count and list(rows) == list(range(count)))

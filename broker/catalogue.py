@@ -74,6 +74,7 @@ class Catalogue:
     sources: Mapping[str, Source]
     routes: Mapping[str, TaskRoute]
     observe: Callable[[Source], Candidate]
+    _found: dict[tuple[str, str], Source] = field(default_factory=dict)
 
     def route(self, task: str) -> TaskRoute:
         route = self.routes.get(task)
@@ -124,6 +125,12 @@ class Catalogue:
         return source.pinned
 
     def _named(self, task: str, provider_id: str) -> Source:
+        found = self._found.get((task, provider_id))
+        if found is None:
+            found = self._found[task, provider_id] = self._find(task, provider_id)
+        return found
+
+    def _find(self, task: str, provider_id: str) -> Source:
         source = self.sources.get(provider_id)
         route = self.route(task)
         known = source is not None and (provider_id in route.members or task in source.info.tasks)

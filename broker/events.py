@@ -6,8 +6,9 @@ that received minus ended is what is in flight and the outcomes add up. Duration
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from broker.outcomes import AttemptOutcome
 from protos.types import AskOutcome, CacheStatus, ProviderState
@@ -192,14 +193,35 @@ Event = (
 )
 
 Listener = Callable[[Event], None]
+Handler = Callable[[Any], None]
 
 
 @dataclass(slots=True)
 class Events:
-    """Hands each event to every listener, in order, at once."""
+    """Hands each event to every listener, in order, at once.
+
+    A listener that has a ``handler_for(kind)`` is asked once for each kind of event which function takes it,
+    or None: most listeners care for few of the events that every ask causes.
+    """
 
     listeners: list[Listener] = field(default_factory=list)
+    _handlers: dict[type, tuple[Handler, ...]] = field(default_factory=dict)
+
+    def listen(self, listener: Listener) -> None:
+        self.listeners.append(listener)
+        self._handlers.clear()
 
     def emit(self, event: Event) -> None:
+        kind = type(event)
+        handlers = self._handlers.get(kind)
+        if handlers is None:
+            handlers = self._handlers[kind] = tuple(self._find(kind))
+        for handle in handlers:
+            handle(event)
+
+    def _find(self, kind: type) -> Iterator[Handler]:
         for listener in self.listeners:
-            listener(event)
+            ask = getattr(listener, "handler_for", None)
+            handler: Handler | None = listener if ask is None else ask(kind)
+            if handler is not None:
+                yield handler

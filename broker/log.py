@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any, TextIO
 
 import structlog
@@ -72,11 +72,26 @@ def _plain(value: Any) -> Any:
     return f"({type(value).__name__})"
 
 
+_LOGGED = frozenset(
+    {
+        events.SessionOpened,
+        events.SessionClosed,
+        events.ProviderStateChanged,
+        events.Reloaded,
+        events.LedgerFailed,
+    }
+)
+
+
 class EventLog:
     """A listener that writes down what is rare and worth knowing the day after."""
 
     def __init__(self, logger: Logger) -> None:
         self._logger = logger
+
+    def handler_for(self, kind: type) -> Callable[[Any], None] | None:
+        """See :class:`broker.events.Events`: what every ask causes is not even looked at."""
+        return self if kind in _LOGGED else None
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, events.SessionOpened):

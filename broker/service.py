@@ -192,9 +192,10 @@ class Service:
         return True
 
     def _remember(self, asking: Asking, rows: Sequence[int], data: bytes, paid: bool) -> None:
-        bodies = [asking.bodies[row] for row in rows]
-        now = self.clock.now()
-        self.identity.ended(asking.caller.owner, asking.ids(rows), bodies, data, now, paid)
+        ids, bodies = asking.query.ask_ids, asking.bodies
+        if len(rows) < len(ids):
+            ids, bodies = asking.ids(rows), [bodies[row] for row in rows]
+        self.identity.ended(asking.caller.owner, ids, bodies, data, self.clock.now(), paid)
 
     # ------------------------------------------------------------ flight
 

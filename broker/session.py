@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from broker.admission import Admission
 from broker.asking import Asking, Caller
@@ -70,6 +71,7 @@ class Session:
         self._idle: asyncio.Future[None] | None = None
         self._askings: set[Asking] = set()
         self._held = HeldLeases(service.leasing)
+        self._parts = self._handlers()
 
     @property
     def in_flight(self) -> int:
@@ -83,22 +85,37 @@ class Session:
 
         Raises InvalidRequest for a breach of the protocol, which ends the stream; all else is told in it.
         """
-        if request.HasField("hello"):
-            raise InvalidRequest("hello: only in the first message", "SECOND_HELLO", "hello")
-        for end in request.episode_ends:
-            self._episode_end(end)
-        for start in request.episode_starts:
-            self._episode_start(start)
-        for event in request.lane_events:
-            self._lane_event(event)
-        for cancel in request.cancels:
-            self._cancel(cancel.ask_id)
-        for batch in request.asks:
-            self._ask(batch)
-        for rows in request.lease_rows:
-            self._lease_rows(rows)
-        if request.outcomes:
-            self._reports.take(self.caller.owner, request.outcomes)
+        for field, part in request.ListFields():  # only what is there, in the order of the fields
+            self._parts[field.number](part)
+
+    def _handlers(self) -> dict[int, Callable[[Any], None]]:
+        """What takes each field of a SessionRequest, by its number."""
+
+        def each(handle: Callable[[Any], None]) -> Callable[[Any], None]:
+            def take(parts: Sequence[Any]) -> None:
+                for part in parts:
+                    handle(part)
+
+            return take
+
+        handlers: dict[str, Callable[[Any], None]] = {
+            "hello": self._second_hello,
+            "episode_ends": each(self._episode_end),
+            "episode_starts": each(self._episode_start),
+            "lane_events": each(self._lane_event),
+            "cancels": each(self._cancel),
+            "asks": each(self._ask),
+            "lease_rows": each(self._lease_rows),
+            "outcomes": self._outcomes,
+        }
+        fields = pb.SessionRequest.DESCRIPTOR.fields_by_name
+        return {fields[name].number: handler for name, handler in handlers.items()}
+
+    def _second_hello(self, hello: pb.Hello) -> None:
+        raise InvalidRequest("hello: only in the first message", "SECOND_HELLO", "hello")
+
+    def _outcomes(self, outcomes: Sequence[pb.Outcome]) -> None:
+        self._reports.take(self.caller.owner, outcomes)
 
     async def finished(self) -> None:
         """Wait until every ask has ended."""
@@ -159,8 +176,9 @@ class Session:
         self._emit(InvalidInput(error.reason_or_default))
         self.outbox.failure(failure(error, lane, 0, episode, ended=False))
 
-    def _cancel(self, ask_id: int) -> None:
+    def _cancel(self, cancel: pb.Cancel) -> None:
         """One that is over already needs no word: its answer is on its way."""
+        ask_id = cancel.ask_id
         self._held.cancel(ask_id)
         for asking in list(self._askings):
             if ask_id in asking.query.ask_ids:

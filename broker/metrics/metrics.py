@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
@@ -43,6 +44,10 @@ class Metrics:
 
     def __call__(self, event: Event) -> None:
         self._handlers[type(event)](event)
+
+    def handler_for(self, kind: type) -> Callable[[Any], None] | None:
+        """See :class:`broker.events.Events`."""
+        return self._handlers.get(kind)
 
     def exposition(self) -> bytes:
         """The text that Prometheus scrapes."""

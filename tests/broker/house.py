@@ -76,7 +76,7 @@ class House:
         logger = make_logger("error", io.StringIO())
         self.broker = Broker(Path("broker.toml"), config, {}, self.clock, logger, KINDS)
         self.events: list[Event] = []
-        self.broker.events.listeners.append(self.events.append)
+        self.broker.events.listen(self.events.append)
         self.broker.metrics.know(["default"], config.tasks, [p.id for p in config.providers])
 
     def source(self, name: str = "source") -> ScriptedProvider:
