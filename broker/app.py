@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +20,21 @@ from broker.alarms import Alarms
 from broker.assembly import Assembled, Assembly
 from broker.auth import Authenticator
 from broker.auth_interceptor import AuthInterceptor
-from broker.cache.keys import KeyScope, key_scope, row_keys
 from broker.cache.memory import MemoryCache
 from broker.calling.plan import PlanFollower
 from broker.calling.reserve import ExtraAttempts
-from broker.calling.slots import slots_of, slotted
-from broker.calling.spend import spending
-from broker.calling.timeout import timed
-from broker.catalogue import Catalogue, Source, TaskRoute
+from broker.catalogue import Source
+from broker.catalogue_making import make_catalogue
 from broker.clock import Clock, SystemClock
 from broker.config import Config, load
 from broker.config.model import DEFAULT_TENANT
 from broker.deadline import ClockRules, Deadlines
 from broker.draining import drain
 from broker.errors import BrokerError
-from broker.events import AskEnded, AskReceived, Event, Events, Reloaded
+from broker.events import AskEnded, AskReceived, Events, Reloaded
 from broker.grpc_server import listen, listen_for_pages, make_server
 from broker.identity import IdentityTable
+from broker.layers import Layers
 from broker.leasing import Leasing
 from broker.ledger import Ledger
 from broker.log import EventLog, Logger, make_logger
@@ -50,19 +48,18 @@ from broker.reloading import Reloader
 from broker.reports import Reports
 from broker.results import Results
 from broker.routing.interface import Candidate
-from broker.routing.registry import ROUTE_SETTINGS, STRATEGIES
+from broker.routing.registry import ROUTE_SETTINGS
 from broker.routing.stats import Stats
 from broker.server import GuidanceServicer
 from broker.service import Service, ServiceRules
 from broker.session_stream import SessionStream
 from broker.session_table import SessionTable, TableRules
-from broker.shared_answers import SharedAnswers
+from broker.shared_answers import SharedAnswers, SharedKeys
 from broker.singleflight import Flights
 from broker.status import abort
-from broker.task_folder import TaskFolder
 from broker.unary import UnaryCalls
 from protos.guidance.v1 import admin_pb2_grpc
-from protos.types import AskOptions, Constraints, ProviderInfo, ProviderState, Query
+from protos.types import AskOptions, ProviderState
 
 LEDGER_PERIOD_S = 1.0
 CLOSE_SLACK_S = 1.0
@@ -302,95 +299,6 @@ class Broker:
         status = serving if self.ready() else health_pb2.HealthCheckResponse.NOT_SERVING
         for service in ("", *SERVICES[:2]):
             await self.health.set(service, status)
-
-
-class Layers:
-    """Every source in the layers of a call, outermost first: timeout, slots, spend, the source."""
-
-    def __init__(self, clock: Clock, alarms: Alarms, ledger: Ledger, emit: Callable[[Event], None]) -> None:
-        self._clock = clock
-        self._alarms = alarms
-        self._ledger = ledger
-        self._emit = emit
-        self.paid: dict[str, Provider] = {}
-        self.unpaid: dict[str, Provider] = {}  # for leases, which charge by the step
-
-    def wrap(self, assembled: Assembled) -> None:
-        for table in (self.paid, self.unpaid):
-            for name in table.keys() - assembled.providers.keys():
-                del table[name]
-        for name, provider in assembled.providers.items():
-            slots = slots_of(provider)
-            spent = spending(provider, self._ledger, self._clock, self._emit)
-            for table, inner in ((self.paid, spent), (self.unpaid, provider)):
-                table[name] = timed(slotted(inner, self._clock, slots), self._clock, self._alarms)
-
-
-class SharedKeys:
-    """Keys of rows; what is the same for all rows of a tenant, task and source is worked out once."""
-
-    MAX_SCOPES = 1024
-
-    def __init__(self) -> None:
-        self._scopes: dict[tuple[str, str, str, int], tuple[ProviderInfo, KeyScope]] = {}
-
-    def __call__(self, tenant: str, task: str, source: Source, query: Query) -> Sequence[bytes | None]:
-        place = (tenant, task, source.info.provider_id, source.generation)
-        held = self._scopes.get(place)
-        if held is None or held[0] is not source.info:
-            if len(self._scopes) >= self.MAX_SCOPES:
-                self._scopes.clear()
-            scope = key_scope(tenant, task, (), source.info.action, source.info, source.generation)
-            held = self._scopes[place] = (source.info, scope)
-        return row_keys(query, held[1])
-
-
-def make_catalogue(
-    assembled: Assembled,
-    generation: int,
-    observe: Callable[[Source], Candidate],
-    before: Catalogue | None = None,
-) -> Catalogue:
-    """``before``: whose sources, where they stay the same, stay drained if they are."""
-    sources: dict[str, Source] = {}
-    for settings in assembled.config.providers:
-        provider = assembled.providers[settings.id]
-        old = before.sources.get(settings.id) if before else None
-        sources[settings.id] = Source(
-            provider,
-            assembled.generations[settings.id],
-            settings.final_cap_ms,
-            settings.cache,
-            settings.coalesce,
-            draining=old is not None and old.provider is provider and old.draining,
-        )
-    routes = {
-        task: TaskRoute(
-            task,
-            STRATEGIES[told.route.strategy].make(told.route),
-            tuple(told.route.providers),
-            told.route.fallback,
-            assembled.folders.get(task),
-            _constraints(assembled.folders.get(task), generation),
-        )
-        for task, told in assembled.config.tasks.items()
-    }
-    return Catalogue(generation, sources, routes, observe)
-
-
-def _constraints(folder: TaskFolder | None, version: int) -> Constraints | None:
-    """A task's hard bounds, as every session of it is told them."""
-    if folder is None:
-        return None
-    return Constraints(
-        low=folder.action.low,
-        high=folder.action.high,
-        hard=True,
-        safe_action=folder.safe_action,
-        ttl_ms=folder.constraints_ttl_ms,
-        version=version,
-        source="task",
-    )
 
 
 def _service_rules(config: Config) -> ServiceRules:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from broker.answering import Landing, moved, rows_of
 from broker.cache.interface import AnswerCache, CachedAnswer
+from broker.cache.keys import KeyScope, key_scope, row_keys
 from broker.catalogue import Source
 from broker.events import CacheLookedUp, Event
 from broker.outcomes import AttemptOutcome
-from protos.types import CacheStatus, Query
+from protos.types import CacheStatus, ProviderInfo, Query
 
 Keys = Callable[[str, str, Source, Query], Sequence[bytes | None]]
 """(tenant, task, source, query) -> a key a row, None for a row that equals nothing."""
@@ -54,3 +55,22 @@ class SharedAnswers:
     def _count(self, source: Source, status: CacheStatus, rows: int) -> None:
         if rows:
             self.emit(CacheLookedUp(source.info.provider_id, status, rows))
+
+
+class SharedKeys:
+    """Keys of rows; what is the same for all rows of a tenant, task and source is worked out once."""
+
+    MAX_SCOPES = 1024
+
+    def __init__(self) -> None:
+        self._scopes: dict[tuple[str, str, str, int], tuple[ProviderInfo, KeyScope]] = {}
+
+    def __call__(self, tenant: str, task: str, source: Source, query: Query) -> Sequence[bytes | None]:
+        place = (tenant, task, source.info.provider_id, source.generation)
+        held = self._scopes.get(place)
+        if held is None or held[0] is not source.info:
+            if len(self._scopes) >= self.MAX_SCOPES:
+                self._scopes.clear()
+            scope = key_scope(tenant, task, (), source.info.action, source.info, source.generation)
+            held = self._scopes[place] = (source.info, scope)
+        return row_keys(query, held[1])

@@ -38,7 +38,7 @@ class ServerSettings(Strict):
     max_sessions: PositiveInt = 256
     max_lanes: PositiveInt = 256  # of one session
     max_queued_updates: PositiveInt = 64  # of one session; the oldest goes first
-    update_period_ms: PositiveMilliseconds = 500  # between two provider updates to a session
+    update_period_ms: PositiveMilliseconds = 250  # between two provider updates to a session
     grace_ms: Milliseconds = 3_000
     keepalive_ms: PositiveMilliseconds = 20_000
     orphan_linger_ms: Milliseconds = 300
