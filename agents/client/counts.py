@@ -30,6 +30,7 @@ class Counts:
     stale: int = 0  # answers of an ended episode or an older lane generation
     late: int = 0  # answers too old to use when they came
     superseded: int = 0  # answers that lost to one of higher rank
+    abandoned: int = 0  # answers whose tube of observations the lane left
     starved_steps: int = (
         0  # executed steps for which a lease or a chunk should have had something, and had not
     )

@@ -7,6 +7,7 @@ from agents.client.advice import Advice, advice_for
 from agents.client.asks import OpenAsk
 from agents.client.constraints import FREE
 from agents.client.errors import LaneMisuse
+from agents.client.tubes import See, abandon
 from protos.types import LaneEvent, LaneEventKind, LaneSpec
 
 HELD_BACK = frozenset({LaneEventKind.PAUSED, LaneEventKind.FAULT, LaneEventKind.TAKEOVER})
@@ -81,6 +82,11 @@ class Lane:
             if lease.step <= step:
                 steps = max(steps, lease.last_step + 1 - step)
         return steps
+
+    def leave_tubes(self, step: int, see: See) -> int:
+        """Abandon what the observation of `step` has left the tube of; how many answers that was."""
+        self.registers, left = abandon(self.registers, step, see)
+        return len(left)
 
     def speak(self, step: int) -> None:
         """A step is being asked about or observed: those before it are over."""

@@ -8,11 +8,11 @@ says.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import grpc
 import numpy as np
@@ -23,6 +23,8 @@ from agents.client.advice import Advice
 from agents.client.asks import Ended
 from agents.client.book import Arrival, Book
 from agents.client.clocks import Clocks
+from agents.client.columns import Columns, build_query
+from agents.client.conditioning import prefixes, reads_prefix
 from agents.client.connection import Connection
 from agents.client.constraints import Verdict
 from agents.client.counts import Counts
@@ -35,12 +37,13 @@ from agents.client.outbox import Outbox
 from agents.client.providers import ProviderTable
 from agents.client.rows import integers, tensors
 from agents.client.sending import Sender
+from agents.client.tubes import has_tube, row_of
 from protos.guidance.v1 import guidance_pb2 as pb
 from protos.types import (
-    NO_TENSORS,
     Answer,
     AskOptions,
     AskOutcome,
+    BoxAction,
     DiscreteAction,
     Failure,
     GuidanceKind,
@@ -48,10 +51,8 @@ from protos.types import (
     LaneEventKind,
     OperatorPush,
     Outcome,
-    Prefix,
-    ProviderInfo,
     Query,
-    SimState,
+    TensorSpec,
     Welcome,
 )
 
@@ -67,9 +68,9 @@ class Session:
         self.providers = ProviderTable()
         self.welcome: Welcome | None = None
         self._lanes = {spec.lane: Lane(spec) for spec in hello.lanes}
-        self._observations = {spec.name: spec for spec in hello.observations}
-        self._context = {spec.name: spec for spec in hello.context}
+        self._specs = _by_name(hello.observations), _by_name(hello.context)
         self._first_action = hello.action.start if isinstance(hello.action, DiscreteAction) else 0
+        self._action_dim = math.prod(hello.action.shape) if isinstance(hello.action, BoxAction) else 1
         self._ids = ids
         self._clocks = Clocks()
         self._book = Book()
@@ -174,53 +175,21 @@ class Session:
         steps: Iterable[int],
         observations: Mapping[str, Any],
         options: AskOptions = DEFAULT_OPTIONS,
-        *,
-        ask_ids: Iterable[int] | None = None,
-        context: Mapping[str, Any] | None = None,
-        history: Mapping[str, Any] | None = None,
-        sim_state: SimState | None = None,
-        prefix: Sequence[Prefix] = (),
-        expected_delay_steps: Iterable[int] = (),
-        runway_steps: Iterable[int] | None = None,
-        value_at_stake_usd: Sequence[float] = (),
+        **columns: Unpack[Columns],
     ) -> list[int]:
         """Ask for B rows, `observations` each `[B, ...]` raw. Returns one id a row, at once.
 
         A row that cannot be sent (not connected, out of credits, an observation that is not finite) has ended
-        when this returns: `outcome` of its id says how. To ask again what may have been lost, give its
-        `ask_ids`: the broker runs and charges the same id once. ValueError for columns that do not fit,
-        LaneMisuse for a lane without an open episode.
+        when this returns: `outcome` of its id says how. ValueError for columns that do not fit, LaneMisuse
+        for a lane without an open episode.
         """
         self._here()
-        lanes = integers(lanes, "lanes")
-        rows = len(lanes)
-        steps = integers(steps, "steps", rows)
-        mine = [self._lane(lane) for lane in lanes]
-        query = Query(
-            options=self._clocks.set(options, self._info(options)),
-            lanes=lanes,
-            ask_ids=self._ids.take(rows)
-            if ask_ids is None
-            else self._again(integers(ask_ids, "ask_ids", rows)),
-            episodes=[lane.require_episode() for lane in mine],
-            steps=steps,
-            observations=tensors(observations, self._observations, rows),
-            lane_generations=[lane.generation for lane in mine],
-            context=tensors(context, self._context, rows, "context") if context else NO_TENSORS,
-            history={name: np.array(value) for name, value in history.items()} if history else NO_TENSORS,
-            sim_state=sim_state,
-            prefix=prefix,
-            expected_delay_steps=integers(expected_delay_steps, "expected_delay_steps"),
-            runway_steps=[lane.runway_steps(step) for lane, step in zip(mine, steps, strict=True)]
-            if runway_steps is None
-            else integers(runway_steps, "runway_steps", rows),
-            obs_time_ns=[time.monotonic_ns()] * rows,
-            value_at_stake_usd=value_at_stake_usd,
-        )
+        mine = [self._lane(lane) for lane in integers(lanes, "lanes")]
+        query = self._query(mine, integers(steps, "steps", len(mine)), observations, options, columns)
         ids = list(query.ask_ids)
         if self._sender.ask(query, None if self.connected else self.status):
             self._connection.wake()
-        self._note_passed(lanes)
+        self._note_passed(query.lanes)
         return ids
 
     def observe(
@@ -237,11 +206,13 @@ class Session:
         for row, (number, step) in enumerate(zip(lanes, steps, strict=True)):
             lane = self._lane(number)
             lane.speak(step)
+            if has_tube(lane.registers):
+                self._book.counts.abandoned += lane.leave_tubes(step, row_of(observations, row))
             wanted += [(row, ask) for ask in lane.leases if ask.sent_step < step <= ask.last_step]
         self._note_passed(lanes)
         if not wanted or not self.connected:
             return []
-        self._sender.lease_rows(wanted, steps, tensors(observations, self._observations, len(lanes)))
+        self._sender.lease_rows(wanted, steps, tensors(observations, self._specs[0], len(lanes)))
         self._connection.wake()
         return [ask.lane for _, ask in wanted]
 
@@ -378,9 +349,26 @@ class Session:
         self.down(Status(grpc.StatusCode.UNAVAILABLE, "forked: opening a session of this process"))
         self._connection.start()
 
-    def _info(self, options: AskOptions) -> ProviderInfo | None:
+    def _query(
+        self,
+        lanes: Sequence[Lane],
+        steps: list[int],
+        observations: Mapping[str, Any],
+        options: AskOptions,
+        columns: Columns,
+    ) -> Query:
         view = self.providers.get(options.provider_id)
-        return None if view is None else view.info
+        if view is not None and reads_prefix(view) and "prefix" not in columns:
+            rows, delays = prefixes(view, lanes, steps, self._action_dim)
+            columns = {"prefix": rows, "expected_delay_steps": delays, **columns}
+        given = columns.get("ask_ids")
+        ids = (
+            self._ids.take(len(lanes))
+            if given is None
+            else self._again(integers(given, "ask_ids", len(lanes)))
+        )
+        clocked = self._clocks.set(options, None if view is None else view.info)
+        return build_query(lanes, steps, ids, observations, clocked, columns, self._specs)
 
     def _again(self, ask_ids: list[int]) -> list[int]:
         for ask_id in ask_ids:
@@ -407,3 +395,7 @@ class Session:
             return self._lanes[number]
         except KeyError:
             raise LaneMisuse(f"lane {number} was not declared; declared are {sorted(self._lanes)}") from None
+
+
+def _by_name(specs: Sequence[TensorSpec]) -> dict[str, TensorSpec]:
+    return {spec.name: spec for spec in specs}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from agents.client.advice import Advice
 from agents.client.asks import Ended
 from agents.client.book import Arrival
 from agents.client.channel import TlsFiles
+from agents.client.columns import Columns
 from agents.client.constraints import Verdict
 from agents.client.counts import Counts
 from agents.client.errors import Status
@@ -87,7 +88,7 @@ class Session:
         steps: Iterable[int],
         observations: Mapping[str, Any],
         options: AskOptions = DEFAULT_OPTIONS,
-        **columns: Any,
+        **columns: Unpack[Columns],
     ) -> list[int]:
         return self._thread.call(self._session.ask, lanes, steps, observations, options, **columns)
 

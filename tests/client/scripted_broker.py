@@ -77,6 +77,7 @@ class ScriptedSession:
     metadata: dict[str, str | bytes]
     received: list[pb.SessionRequest] = field(default_factory=list)
     out: asyncio.Queue[Word] = field(default_factory=asyncio.Queue)
+    steps_left: dict[int, int] = field(default_factory=dict)
     arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def send(self, message: pb.SessionResponse) -> None:
@@ -207,8 +208,14 @@ class ScriptedBroker(rpc.GuidanceServiceServicer):
 
 
 def answer_all(session: ScriptedSession, message: pb.SessionRequest) -> None:
+    """Every row at once. An ask's credit comes back when it ends: a lease's with its last step."""
+    for asked in message.asks:
+        steps = max(asked.options.hold_steps, 1)
+        session.steps_left.update(dict.fromkeys(asked.ask_id, steps))
     for batch in [*message.asks, *message.lease_rows]:
-        session.answer(answer_to(batch), credits=len(batch.ask_id))
+        for ask_id in batch.ask_id:
+            session.steps_left[ask_id] -= 1
+        session.answer(answer_to(batch), credits=[session.steps_left[one] for one in batch.ask_id].count(0))
 
 
 def silent(session: ScriptedSession, message: pb.SessionRequest) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from agents.client import LaneMisuse, Session
+from agents.client import GuidanceClient, LaneMisuse, Session
 from protos import codec
 from protos.guidance.v1 import guidance_pb2 as pb
 from protos.types import (
@@ -25,10 +26,12 @@ from protos.types import (
     NoneReason,
     ProviderState,
     ProviderUpdate,
+    Reads,
     Subgoal,
     Subgoals,
+    ValidWhile,
 )
-from tests.client.scripted_broker import STRONG, ScriptedBroker, answer_to, silent
+from tests.client.scripted_broker import ACTION, OBSERVATION, STRONG, ScriptedBroker, answer_to, lanes, silent
 
 LEASE = AskOptions(provider_id="strong", hold_steps=3)
 PLAIN = AskOptions(provider_id="strong")
@@ -367,6 +370,43 @@ async def test_chunks_act_by_control_step_and_the_lane_s_rule(
     await session.settled([0], [2], WAIT_S)
     assert session.advice(0, 2).action.tolist() == [2.5, 2.5]
     assert list((await broker.session()).asks[1].runway_steps) == [1]
+
+
+async def test_what_is_left_of_a_chunk_is_abandoned_when_the_observation_leaves_its_tube(
+    broker: ScriptedBroker, session: Session
+) -> None:
+    chunk = Chunk(np.zeros((1, 4, 2)), [0], 8_000)
+    tube = ValidWhile("observation", np.zeros((4, 3)), (0.5, 0.5, 0.5))
+    broker.on_message = lambda one, message: [
+        one.answer(answer_to(batch, guidance=chunk, valid_while=tube), credits=1) for batch in message.asks
+    ]
+    session.ask([0], [0], rows(1), PLAIN)
+    await session.settled([0], [0], WAIT_S)
+    session.observe([0], [1], rows(1, 0.4))
+    assert session.advice(0, 1) is not None
+    session.observe([0], [2], rows(1, 0.6))
+    assert session.advice(0, 2) is None
+    assert session.counts.abandoned == 1
+
+
+async def test_a_source_that_reads_a_prefix_is_told_what_the_lane_will_do_and_for_how_long(
+    broker: ScriptedBroker, client: GuidanceClient
+) -> None:
+    broker.providers = (replace(STRONG, reads=Reads(prefix=True)),)
+    broker.on_message = lambda one, message: [
+        one.answer(answer_to(batch, guidance=Chunk(np.ones((1, 3, 2)), [0], 8_000)), credits=1)
+        for batch in message.asks
+    ]
+    session = await client.open_session("task", [OBSERVATION], ACTION, lanes(1), connect_timeout_s=WAIT_S)
+    session.start_episode(0, 1)
+    session.ask([0], [0], rows(1), PLAIN)
+    await session.settled([0], [0], WAIT_S)
+    session.ask([0], [1], rows(1), PLAIN)
+    first, second = await (await broker.session()).asked(2)
+    assert list(first.prefix[0].actions.shape) == [0, 2]
+    prefix = second.prefix[0]
+    assert (list(prefix.actions.shape), prefix.first_step, prefix.committed) == ([2, 2], 1, 1)
+    assert list(second.expected_delay_steps) == [1]
 
 
 async def test_subgoals_are_held_until_something_newer_comes(
