@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import Any
 
 import grpc
@@ -69,13 +68,12 @@ class SessionStream:
         writer = asyncio.create_task(_write(context, opened.session.outbox))
         try:
             await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
-            if reader.done() and not writer.done():
-                await writer
+            if reader.done():
+                await asyncio.wait({writer})
         finally:
             for task in (reader, writer):
                 task.cancel()
-            with contextlib.suppress(Exception):
-                await asyncio.gather(reader, writer, return_exceptions=True)
+            await asyncio.gather(reader, writer, return_exceptions=True)
 
     async def _read(self, context: Context, opened: OpenSession) -> None:
         session, outbox = opened.session, opened.session.outbox

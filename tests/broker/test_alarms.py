@@ -59,3 +59,15 @@ async def test_any_number_of_alarms_costs_one_sleeper():
     await clock.advance(1.0)
     assert clock.sleepers == 1
     await alarms.close()
+
+
+async def test_cancelled_alarms_do_not_pile_up():
+    clock, rung = ManualClock(), []
+    alarms = Alarms(clock)
+    kept = [alarms.at(300.0, lambda: rung.append("kept")) for _ in range(10)]
+    for _ in range(50_000):
+        alarms.at(300.0, lambda: rung.append("cancelled")).cancel()
+    assert len(alarms) < 3_000
+    await clock.advance(300.0)
+    assert rung == ["kept"] * len(kept)
+    await alarms.close()

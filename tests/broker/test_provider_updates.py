@@ -4,7 +4,8 @@ from protos.guidance.v1 import guidance_pb2 as pb
 from protos.types import ProviderState
 from tests.broker.house import FREE_SOURCE, ROUTE, house
 
-TWO = ROUTE.replace('["source"]', '["source", "other"]') + FREE_SOURCE + FREE_SOURCE.replace("source", "other")
+OTHER = FREE_SOURCE.replace("source", "other")
+TWO = ROUTE.replace('["source"]', '["source", "other"]') + FREE_SOURCE + OTHER
 
 
 async def test_a_new_session_is_told_of_every_source_and_then_only_of_changes():

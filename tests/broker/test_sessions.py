@@ -112,9 +112,9 @@ async def test_the_table_of_sessions_is_bounded():
         assert len(home.broker.sessions) == 2
 
 
-async def test_thousands_of_agents_that_come_and_go_leave_no_session_behind():
+async def test_hundreds_of_agents_that_come_and_go_leave_no_session_behind():
     with house() as home:
-        for number in range(2_000):
+        for number in range(300):
             agent = home.open(f"agent-{number}")
             agent.ask(1)
             home.broker.sessions.close(agent.opened, "left")
