@@ -38,6 +38,7 @@ PUBLISHED: Mapping[str, Published] = MappingProxyType(
         "Walker2d-v5": Published(2288.0, 572.0, CLEANRL),
     }
 )
+SEEDS = 3  # finished ones, before anything is claimed
 SHARE = 0.85  # of the published mean that our mean over seeds is to reach
 
 Say = Callable[[str], None]
@@ -68,7 +69,11 @@ def report_runs(
 def describe(
     task: str, rows: Sequence[Mapping[str, Any]], episodes: int, command: Sequence[str]
 ) -> dict[str, Any]:
-    """One task's report; `reached` compares the mean over seeds of deterministic returns, where it can."""
+    """One task's report; `reached` compares the mean over seeds of deterministic returns.
+
+    It is None where nothing is published, or fewer than SEEDS seeds or an unfinished one stand behind the mean.
+    """
+    complete = len(rows) >= SEEDS and all(row["steps"] >= row["horizon_steps"] for row in rows)
     mean = float(np.mean([row["deterministic"]["mean"] for row in rows]))
     during = float(np.mean([row["training_return"] for row in rows]))
     published = PUBLISHED.get(task)
@@ -80,7 +85,8 @@ def describe(
         "published": None if published is None else {"mean": published.mean, "source": published.source},
         "share_required": SHARE,
         "share_reached": None if published is None else mean / published.mean,
-        "reached": None if published is None else bool(mean >= SHARE * published.mean),
+        "complete": complete,
+        "reached": None if published is None or not complete else bool(mean >= SHARE * published.mean),
         "episodes": episodes,
         "evaluation_seed": EVALUATION_SEED,
         "seeds": list(rows),
@@ -131,7 +137,7 @@ def _task_line(report: Mapping[str, Any]) -> str:
     during, published = f"{report['training_return_mean']:.0f}", report["published"]
     if published is None:
         return f"| {report['task']} | {ours} | {during} | none | | |"
-    verdict = "reached" if report["reached"] else "missed"
+    verdict = {None: "not complete", True: "reached", False: "missed"}[report["reached"]]
     share = f"{report['share_reached']:.2f}"
     return (
         f"| {report['task']} | {ours} | {during} | {published['mean']:.0f} | {share} | {SHARE}: {verdict} |"

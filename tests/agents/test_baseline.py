@@ -28,25 +28,33 @@ def row(seed: int, mean: float) -> dict[str, Any]:
 
 
 def test_a_task_reaches_its_share_by_the_mean_over_seeds() -> None:
-    reached = describe("Hopper-v5", [row(1, 1000.0), row(2, 3100.0)], 2, [])
+    reached = describe("Hopper-v5", [row(1, 1000.0), row(2, 3100.0), row(3, 2050.0)], 2, [])
     assert reached["mean"] == 2050.0
-    assert reached["reached"]
+    assert reached["reached"] is True
     assert reached["share_reached"] == pytest.approx(2050 / 2383)
-    assert not describe("Hopper-v5", [row(1, 2000.0)], 2, [])["reached"]
+    assert describe("Hopper-v5", [row(seed, 2000.0) for seed in (1, 2, 3)], 2, [])["reached"] is False
     assert describe("Ant-v5", [row(1, 2000.0)], 2, [])["reached"] is None
 
 
 def test_the_table_has_every_seed_and_says_what_is_missed() -> None:
     text = table(
         [
-            describe("Hopper-v5", [row(1, 900.0), row(2, 1000.0)], 2, []),
+            describe("Hopper-v5", [row(1, 900.0), row(2, 950.0), row(3, 1000.0)], 2, []),
             describe("Ant-v5", [row(1, 5.0)], 2, []),
         ]
     )
     assert "| Hopper-v5 | 1 | 1,001,472 | 900 ± 10 | 890 ... 910 | 100 | 10 min |" in text
-    assert "| Hopper-v5 | 950 ± 50 | 100 | 2383 | 0.40 | 0.85: missed |" in text
+    assert "| Hopper-v5 | 950 ± 41 | 100 | 2383 | 0.40 | 0.85: missed |" in text
     assert "| Ant-v5 | 5 ± 0 | 100 | none | | |" in text
     assert "CleanRL" in text
+
+
+def test_nothing_is_claimed_before_three_finished_seeds() -> None:
+    two = [row(1, 3000.0), row(2, 3000.0)]
+    assert describe("Hopper-v5", two, 2, [])["reached"] is None
+    cut = describe("Hopper-v5", [*two, {**row(3, 3000.0), "steps": 500_000}], 2, [])
+    assert cut["reached"] is None
+    assert "0.85: not complete" in table([cut])
 
 
 def finished_run(folder: Path, seed: int, steps: int = 128) -> Path:
