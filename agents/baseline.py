@@ -71,7 +71,7 @@ def describe(
 ) -> dict[str, Any]:
     """One task's report; `reached` compares the mean over seeds of deterministic returns.
 
-    It is None where nothing is published, or fewer than SEEDS seeds or an unfinished one stand behind the mean.
+    It is None where nothing is published, and with fewer than SEEDS seeds or an unfinished one.
     """
     complete = len(rows) >= SEEDS and all(row["steps"] >= row["horizon_steps"] for row in rows)
     mean = float(np.mean([row["deterministic"]["mean"] for row in rows]))
