@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
+import subprocess
 import time
+from pathlib import Path
 
 import grpc
 import numpy as np
 import pytest
 
-from agents.client import ConnectFailed, GuidanceClient, Session, SessionRefused
+from agents.client import ConnectFailed, GuidanceClient, Session, SessionRefused, TlsFiles
 from agents.client.channel import Dial, parse_addresses
 from protos import codec
 from protos.guidance.v1 import guidance_pb2 as pb
@@ -217,3 +220,42 @@ async def test_closing_sends_what_waits(broker: ScriptedBroker) -> None:
         session.end_episode(0)
     scripted = await broker.session()
     await scripted.until(lambda one: any(message.episode_ends for message in one.received))
+
+
+async def test_with_tls_there_is_no_way_back_to_plaintext(broker: ScriptedBroker) -> None:
+    async with GuidanceClient(broker.address, tls=TlsFiles()) as client:
+        with pytest.raises(ConnectFailed) as caught:
+            await client.open_session("task", [OBSERVATION], ACTION, lanes(1), connect_timeout_s=1.0)
+    assert caught.value.code is grpc.StatusCode.UNAVAILABLE
+    assert not broker.sessions
+
+
+async def test_a_tls_file_that_cannot_be_read_is_named(broker: ScriptedBroker, tmp_path: Path) -> None:
+    async with GuidanceClient(broker.address, tls=TlsFiles(authority=tmp_path / "ca.pem")) as client:
+        with pytest.raises(ConnectFailed, match=r"ca\.pem"):
+            await client.open_session("task", [OBSERVATION], ACTION, lanes(1), connect_timeout_s=0.3)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    """Key and self-signed certificate of a host called broker."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make a certificate")
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=broker"
+    more = ["-addext", "subjectAltName=DNS:broker", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*make.split(), *more], check=True, capture_output=True)
+    return key, certificate
+
+
+async def test_a_session_over_tls_asks_and_is_answered(certificate: tuple[Path, Path]) -> None:
+    key, public = certificate
+    secure = ScriptedBroker()
+    await secure.start(credentials=grpc.ssl_server_credentials([(key.read_bytes(), public.read_bytes())]))
+    tls = TlsFiles(authority=public, server_name="broker")
+    async with GuidanceClient(secure.address, tls=tls) as client:
+        session = await open_on(client)
+        session.ask([0], [0], ROW, PLAIN)
+        assert await session.settled([0], [0], WAIT_S)
+        assert session.advice(0, 0) is not None
+    await secure.stop()
