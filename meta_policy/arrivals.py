@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from meta_policy.view import Counts, Flags, Floats
+from meta_policy.view import Counts, Floats
 from protos.types import Answer
 
 REMEMBERED = 256
@@ -29,14 +29,14 @@ class Arrivals:
         self._began = np.full((lanes, REMEMBERED), np.nan)
         self._step_of = np.full((lanes, REMEMBERED), -1)
         self._current: Counts = np.full(lanes, -1)
+        self._lanes = np.arange(lanes)
 
-    def begin_step(self, step: Counts, served: Flags, began: float) -> None:
-        """The lanes `served` send the observation of `step` `[B]`, taken at `began` (monotonic seconds)."""
-        lanes = np.flatnonzero(served)
-        slots = step[lanes] % REMEMBERED
-        self._began[lanes, slots] = began
-        self._step_of[lanes, slots] = step[lanes]
-        self._current[:] = np.where(served, step, -1)
+    def begin_step(self, step: Counts, began: float) -> None:
+        """The observations of `step` `[B]` were taken at `began` (monotonic seconds)."""
+        slots = step % REMEMBERED
+        self._began[self._lanes, slots] = began
+        self._step_of[self._lanes, slots] = step
+        self._current[:] = step
         self.latency_ms[:] = np.nan
 
     def take(self, answer: Answer) -> None:

@@ -56,9 +56,14 @@ class Guide(Protocol):
         """Episodes start on `lanes` `[N]`; `episodes` `[N]` are their seeds."""
         ...
 
+    async def ahead(self, serves: Counts, step: Counts, observation: Floats) -> None:
+        """Send what is certain before anything is decided. `serves` `[B]` is the provider whose lease covers
+        this step whatever is decided, -1 none; `step` `[B]`, `observation` `[B, O]` raw."""
+        ...
+
     async def exchange(self, request: Request) -> Exchange:
-        """Send, then wait until all that is expected has come or the action is due (half a period after the
-        tick); in the blocking regime until all has come."""
+        """Send the rest, then wait until all that is expected has come or the action is due (half a period
+        after the tick); in the blocking regime until all has come."""
         ...
 
     def constrain(self, action: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -78,6 +78,7 @@ class LiveGuide:
         self._step: Counts = np.zeros(lanes, np.int64)
         self._active: Flags = np.zeros(lanes, np.bool_)
         self._episodes = 0
+        self._sent: list[int] | None = None  # lanes whose observation went ahead; None before that
         self.asks_of = [0] * len(self._ids)  # asks by provider, so far
         self._began = time.monotonic()
         session.listen(self.arrivals.take)
@@ -106,14 +107,25 @@ class LiveGuide:
             self.session.start_episode(lane, self._episodes)
         self._left[lanes] = 0
 
+    async def ahead(self, serves: Counts, step: Counts, observation: Floats) -> None:
+        self.arrivals.begin_step(step, self._began)
+        self._sent = self._observe(np.flatnonzero(serves >= 0), step, observation)
+        if self._sent:
+            await asyncio.sleep(0)  # one turn of the loop puts it on the wire
+
     async def exchange(self, request: Request) -> Exchange:
         self._step, self._active = request.step, request.active.copy()
+        if self._sent is None:
+            await self.ahead(np.full(len(request.step), -1), request.step, request.observation)
         for lane in np.flatnonzero(request.cancels).tolist():
             self.session.cancel(self._ask_id[lane])
             self._reports.close(lane)
         self._left[request.cancels] = 0
-        self.arrivals.begin_step(request.step, request.serves >= 0, self._began)
-        sent = self._ask(request) + self._observe(request)
+        sent, self._sent = self._sent or [], None
+        going_on = (request.serves >= 0) & (request.opens < 0)
+        going_on[sent] = False
+        sent += self._ask(request)
+        sent += self._observe(np.flatnonzero(going_on), request.step, request.observation)
         await self._wait(sent, [int(request.step[lane]) for lane in sent])
         return self._gather(request, sent)
 
@@ -155,12 +167,11 @@ class LiveGuide:
             ]
         return sent
 
-    def _observe(self, request: Request) -> list[int]:
-        """The observations that running leases want; the lanes for which one went out."""
-        lanes = np.flatnonzero((request.serves >= 0) & (request.opens < 0))
+    def _observe(self, lanes: Counts, step: Counts, observation: Floats) -> list[int]:
+        """The observations that running leases of `lanes` want; the lanes for which one went out."""
         if not lanes.size:
             return []
-        return self.session.observe(lanes, request.step[lanes], {OBSERVATION: request.observation[lanes]})
+        return self.session.observe(lanes, step[lanes], {OBSERVATION: observation[lanes]})
 
     def _asks(self, provider: int, hold: int) -> AskOptions:
         key = (provider, hold)

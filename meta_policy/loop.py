@@ -1,6 +1,7 @@
 """THE STORY: one control step of all lanes, from what they see to what it brought, on any transport.
 
-    tick -> look (own policy, values, provider table) -> decide -> exchange with the guide -> act -> settle
+    tick -> send what is certain -> look (own policy, values, provider table) -> decide
+         -> exchange with the guide -> act -> settle
 
 A lease opened at step t with hold H sends the observations of t ... t+H-1. Lanes that hold a lease take no
 new decision but may drop it at its reviews.
@@ -138,6 +139,7 @@ class Loop:
     async def step(self, decider: Decider) -> StepRecord:
         """One control step of every lane."""
         missed = await self.guide.tick()
+        await self.guide.ahead(self._certain(), self.lanes.step_count, self.lanes.observation)
         view = self.look()
         legal = self.moves.mask(view, self.rules.dwell, self.rules.review_every)
         move = decider.decide(view, legal)
@@ -164,6 +166,13 @@ class Loop:
             truncated,
             missed,
         )
+
+    def _certain(self) -> Counts:
+        """The provider whose lease covers this step whatever is decided `[B]`, -1 where none or reviewed."""
+        running = self.lanes.active & (self.lease_left > 0)
+        if self.rules.review_every > 0:
+            running &= (self.lease_age == 0) | (self.lease_age % self.rules.review_every != 0)
+        return np.where(running, self.lease_provider, -1)
 
     def _open(self, view: LaneView, legal: Flags, move: Counts) -> Request:
         """Turn moves into what is sent. An illegal move is a fault of the decider: ValueError."""

@@ -116,6 +116,9 @@ class VirtualGuide:
             self._at[p, lanes] = self._rng.integers(len(trace), size=len(lanes))
         self._forget(lanes)
 
+    async def ahead(self, serves: Counts, step: Counts, observation: Floats) -> None:
+        """Sending takes no time here."""
+
     async def exchange(self, request: Request) -> Exchange:
         self._forget(np.flatnonzero(request.cancels))
         latency, price = np.full(len(request.step), np.nan), np.zeros(len(request.step))

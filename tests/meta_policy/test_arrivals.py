@@ -16,7 +16,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 @pytest.fixture
 def heard(clock: list[float]) -> Arrivals:
     heard = Arrivals(("strong",), lanes=2)
-    heard.begin_step(np.array([7, 3]), np.array([True, True]), began=100.0)
+    heard.begin_step(np.array([7, 3]), began=100.0)
     return heard
 
 
@@ -44,7 +44,7 @@ def test_latency_counts_from_the_start_of_the_step_it_answers(heard: Arrivals, c
 def test_a_late_answer_is_recorded_but_is_no_latency_of_the_present_step(
     heard: Arrivals, clock: list[float]
 ):
-    heard.begin_step(np.array([8, 4]), np.array([True, False]), began=100.008)
+    heard.begin_step(np.array([8, 4]), began=100.008)
     clock[0] = 100.010
     heard.take(answer(lane=1, step=3))
     assert heard.taken_ms["strong"] == [pytest.approx(10.0)]

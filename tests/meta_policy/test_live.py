@@ -157,6 +157,18 @@ async def test_a_lease_is_one_ask_and_then_the_observations_of_its_other_steps()
     assert session.observed == [(0, 1), (0, 2)]
 
 
+async def test_what_is_certain_is_sent_before_anything_is_decided():
+    session = ScriptedSession()
+    guide = await started(session)
+    await guide.exchange(request(0, opens=True))
+    await guide.tick()
+    await guide.ahead(np.array([0]), np.array([1]), np.zeros((1, 2)))
+    assert session.observed == [(0, 1)]
+    exchange = await guide.exchange(request(1))
+    assert session.observed == [(0, 1)]  # once
+    assert exchange.guided.tolist() == [True]
+
+
 async def test_what_has_not_come_by_half_a_period_is_not_waited_for():
     guide = await started(ScriptedSession(answers=lambda lane, step: False))
     exchange = await guide.exchange(request(0, opens=True))

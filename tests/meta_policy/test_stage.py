@@ -141,9 +141,10 @@ class Drill:
         if not self.killed and self.guided >= 20:
             self.stage.broker.kill()
             self.killed, self.guided = True, 0
-        elif self.killed and self.stage.broker.starts == 1:
+        elif self.killed and self.stage.session.counts.connections == 1:
             self.alone += int(record.active.sum()) - guided
-        elif self.killed and self.guided >= 20 and self.stage.broker.starts == 2:
+            self.guided = 0
+        elif self.killed and self.guided >= 20:
             raise Enough
 
 
