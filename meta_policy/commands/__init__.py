@@ -1,5 +1,5 @@
-"""One module a command: `add(commands)` declares its arguments; what it needs is imported only when it runs."""
+"""One module a command: `add(commands)` declares its arguments; what it needs is imported when it runs."""
 
-from meta_policy.commands import demo, evaluate, points, record
+from meta_policy.commands import demo, evaluate, points, record, train
 
-COMMANDS = (record, points, evaluate, demo)
+COMMANDS = (record, train, points, evaluate, demo)
