@@ -1,8 +1,12 @@
 """Hand-written rules for the shipped tasks, vectorised over rows.
 
-They are simple on purpose and far below a trained policy, some below doing nothing: `docs/providers.md` has
-their returns. A free source that answers in microseconds, not an expert. Every rule reads the raw
-``observation`` ``[B, O]`` of the stock Gymnasium v5 environment; its documentation has the table of columns.
+Simple joint reflexes, each joint for itself: a spring to a posture, a damper (or, where a leg should swing
+on, its opposite), a little of the neighbour's motion, and a correction for the torso's tilt and speed. The
+form is by hand, the gains are the best of a few dozen random changes, rounded. They are far below a trained
+policy: a free source that is sometimes better than nothing. `docs/providers.md` has their returns.
+
+Every rule reads the raw ``observation`` ``[B, O]`` of the stock Gymnasium v5 environment, whose documentation
+has the table of columns.
 """
 
 from __future__ import annotations
@@ -15,39 +19,13 @@ import numpy as np
 
 from protos.types import Tensors
 
-
-def hopper(observations: Tensors) -> np.ndarray:
-    """Hold a slightly flexed stance: PD on thigh, leg and foot, thigh and foot also against the torso's tilt.
-
-    u_i = 1.5 (p_i - q_i) - 0.1 q'_i + b_i tilt. Columns: 1 tilt, 2-4 joints, 8-10 joint rates.
-    """
-    x = observations["observation"]
-    stance = 1.5 * (_HOPPER_POSTURE - x[:, 2:5]) - 0.1 * x[:, 8:11]
-    actions: np.ndarray = stance + x[:, 1:2] * _HOPPER_BALANCE
-    return actions
-
-
-def half_cheetah(observations: Tensors) -> np.ndarray:
-    """Positive feedback of joint rates: legs swing on until springs and joint limits turn them.
-
-    u_i = 0.3 sign(q'_i) - 0.5 q_i. Columns: 2-7 joints, 11-16 joint rates.
-    """
-    x = observations["observation"]
-    actions: np.ndarray = 0.3 * np.sign(x[:, 11:17]) - 0.5 * x[:, 2:8]
-    return actions
-
-
-_HOPPER_POSTURE = np.array([-0.1, -0.2, 0.1])
-_HOPPER_BALANCE = np.array([1.0, 0.0, -1.0])
 RATE_SCALE = 3.0  # rad/s at which a reflex to a joint's rate begins to saturate
 Gains = tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Reflexes:
-    """Each joint for itself; the form is by hand, the gains are the best of a few dozen random changes.
-
-    The torque of joint i, before the clip to the action's bounds:
+    """The torque of joint i, before the clip to the action's bounds:
 
         u_i = k_i (p_i - q_i) + s_i tanh(q'_i / 3) + n_i tanh(q'_{i-1} / 3)
               + t_i tilt + r_i tilt' / 3 + v_i (v_x - 1)
@@ -95,6 +73,19 @@ class Reflexes:
         return actions
 
 
+HOPPER = Reflexes(
+    joints=(2, 3, 4),
+    rates=(8, 9, 10),
+    torso=(1, 7, 5),
+    stiffness=(0.61, 0.5, 0.5),
+    posture=(-0.24, 0.0, 0.15),
+    swing=(-0.33, -0.02, -0.86),
+    neighbour=(0.0, 0.23, 0.22),
+    tilt=(0.0, -1.09, 0.0),
+    tilt_rate=(-0.01, -0.04, 0.1),
+    speed=(-0.57, 0.0, 0.04),
+)
+
 WALKER = Reflexes(
     joints=range(2, 8),
     rates=range(11, 17),
@@ -106,6 +97,19 @@ WALKER = Reflexes(
     tilt=(0.24, 0.0, 0.0, -0.02, 0.0, 0.0),
     tilt_rate=(0.0,) * 6,
     speed=(0.19, -0.18, -0.24, -0.4, 0.26, 0.0),
+)
+
+HALF_CHEETAH = Reflexes(
+    joints=range(2, 8),
+    rates=range(11, 17),
+    torso=(1, 10, 8),
+    stiffness=(0.13, 0.18, 0.12, 1.06, 0.45, 0.65),
+    posture=(0.51, 0.56, -0.08, 0.0, -0.13, -0.42),
+    swing=(-0.01, 1.12, 0.3, -0.25, -0.04, 0.53),
+    neighbour=(0.0, 0.0, 0.71, 0.05, 0.11, -0.02),
+    tilt=(-0.41, 0.18, -0.66, 0.0, 0.56, 0.0),
+    tilt_rate=(0.0, 0.06, 0.0, -0.02, 0.42, -0.42),
+    speed=(0.61, 0.31, 0.0, -0.1, 0.14, 0.0),
 )
 
 ANT = Reflexes(
@@ -120,9 +124,9 @@ ANT = Reflexes(
 
 SHIPPED_RULES: Mapping[str, Callable[[Tensors], np.ndarray]] = MappingProxyType(
     {
-        "guidance/PerturbedHopper-v0": hopper,
+        "guidance/PerturbedHopper-v0": HOPPER,
         "guidance/PerturbedWalker2d-v0": WALKER,
-        "guidance/PerturbedHalfCheetah-v0": half_cheetah,
+        "guidance/PerturbedHalfCheetah-v0": HALF_CHEETAH,
         "guidance/PerturbedAnt-v0": ANT,
     }
 )
