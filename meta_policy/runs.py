@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +37,14 @@ class HeadRun:
     seed: int
     config: HeadConfig
     regime: Regime = "realtime"
+    start_from: str | None = None  # the folder of a run whose weights this one begins with
+    betas: tuple[float, float] | None = None  # instead of the preset's range
 
     def to_json(self) -> dict[str, Any]:
         told = {"task": self.task, "executor_seed": self.executor_seed, "seed": self.seed}
-        return {**told, "regime": self.regime, "config": self.config.to_json()}
+        begun = {"start_from": self.start_from} if self.start_from else {}
+        ranged = {"betas": list(self.betas)} if self.betas else {}
+        return {**told, "regime": self.regime, "config": self.config.to_json(), **begun, **ranged}
 
 
 class RunError(ValueError):
@@ -52,9 +56,13 @@ def train(run: HeadRun, folder: Path, say: Callable[[str], None] = print, stop_a
     stopped. The head's file comes back."""
     claim(folder, run)
     preset = preset_of(run.task)
+    if run.betas:
+        preset = replace(preset, betas=run.betas)
     executors = places.executors(preset, run.executor_seed)
     traces = traces_for(preset, places.traces(preset).parent)
     training = new_training(preset, executors, traces, run.config, run.seed, run.regime)
+    if run.start_from:
+        training.begin_from(load(Path(run.start_from) / "resume.safetensors")[0])
     if (folder / "resume.safetensors").exists():
         training.restore(*load(folder / "resume.safetensors"))
         _rewind(folder / "progress.jsonl", training.steps)

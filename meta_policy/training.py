@@ -33,7 +33,7 @@ class Training:
         self, loop: Loop, guide: VirtualGuide, preset: Preset, costs: Costs, config: HeadConfig, seed: int
     ) -> None:
         self.loop, self.guide, self.preset, self.config = loop, guide, preset, config
-        self.steps = 0
+        self.steps, self.ramp_steps = 0, config.beta_ramp * config.total_steps
         seeds = np.random.SeedSequence(seed).spawn(len(STREAMS))
         self.streams = {name: np.random.default_rng(s) for name, s in zip(STREAMS, seeds, strict=True)}
         self.features = features_for(loop, preset)
@@ -98,6 +98,12 @@ class Training:
             owner.set_state(_under(f"{part}:", arrays))
         self.steps, optimiser.steps = int(values["steps"]), int(values["optimiser_steps"])
 
+    def begin_from(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Begin with what another run has learnt, at guidance's full cost; its optimiser is not taken over."""
+        self.networks.vector[:] = arrays["networks"]
+        self.norm.load_state_dict(_under("norm.", arrays))
+        self.ramp_steps = 0.0
+
     def _owners(self) -> dict[str, Any]:
         return {"loop": self.loop, "guide": self.guide, "lanes": self.loop.lanes}
 
@@ -110,7 +116,7 @@ class Training:
         rng, (low, high) = self.streams["episodes"], self.preset.betas
         seed = int(rng.integers(TRAINING.start, TRAINING.stop))
         beta = float(np.exp(rng.uniform(np.log(low), np.log(high))))
-        grown = min(self.steps / (self.config.beta_ramp * self.config.total_steps), 1.0)
+        grown = min(self.steps / self.ramp_steps, 1.0) if self.ramp_steps else 1.0
         return seed, beta * (CHEAP + (1.0 - CHEAP) * grown)
 
     def _jitter(self) -> None:

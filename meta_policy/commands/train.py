@@ -17,7 +17,17 @@ def add(commands: Any) -> None:
     train.add_argument("--stop-at", type=int, help="stop early, to go on later")
     train.add_argument("--out", type=Path, required=True, help="the run's folder")
     train.add_argument("--head", type=Path, help="also write the head here")
+    train.add_argument("--start-from", type=Path, help="begin with what the run in this folder has learnt")
+    train.add_argument("--betas", type=pair, help="range of beta such as 1.2,3.0; default: the preset's")
     train.set_defaults(run=run)
+
+
+def pair(text: str) -> tuple[float, float]:
+    """`1.2,3.0` as two numbers, 0 < low < high."""
+    low, high = (float(part) for part in text.split(","))
+    if not 0.0 < low < high:
+        raise argparse.ArgumentTypeError(f"give 0 < low < high, not {text}")
+    return low, high
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,7 +38,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     given = {} if arguments.steps is None else {"total_steps": arguments.steps}
     task = preset_of(arguments.task).task
-    told = HeadRun(task, arguments.executor_seed, arguments.seed, HeadConfig(**given), arguments.regime)
+    told = HeadRun(
+        task,
+        arguments.executor_seed,
+        arguments.seed,
+        HeadConfig(**given),
+        arguments.regime,
+        None if arguments.start_from is None else str(arguments.start_from),
+        arguments.betas,
+    )
     written = train(told, arguments.out, _say, arguments.stop_at)
     if arguments.head is not None:
         write_atomically(arguments.head, written.read_bytes())
