@@ -99,7 +99,7 @@ class Training:
         self.steps, optimiser.steps = int(values["steps"]), int(values["optimiser_steps"])
 
     def begin_from(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Begin with what another run has learnt, at guidance's full cost; its optimiser is not taken over."""
+        """Begin with the weights and statistics of another run, at guidance's full cost."""
         self.networks.vector[:] = arrays["networks"]
         self.norm.load_state_dict(_under("norm.", arrays))
         self.ramp_steps = 0.0
