@@ -14,11 +14,11 @@ from pathlib import Path
 from broker.app import Broker
 from broker.config import Config, ConfigError, load
 from broker.errors import PreconditionFailed
-from broker.grpc_server import PortTaken
 from broker.ledger import LedgerInUse
 from broker.providers.making import SetupError
 from broker.providers.registry import PROVIDER_SETTINGS
 from broker.routing.registry import ROUTE_SETTINGS
+from broker.wire.server import PortTaken
 
 SWITCH_S = 0.0005  # a policy's worker thread and the loop hand the interpreter over sooner than by default
 FORCED = 130  # the exit status of a second signal
