@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from broker.clock import Clock
@@ -57,7 +57,7 @@ class Assembly:
         providers: dict[str, Provider] = {}
         generations: dict[str, int] = {}
         disabled: dict[str, str] = {}
-        for settings in _in_order(config):
+        for settings in config.providers_in_order():
             name = settings.id
             tasks = {task: folders[task] for task in _tasks_of(config, name) if task in folders}
             if before is not None and self._unchanged(config, folders, before, settings, generations):
@@ -109,20 +109,6 @@ def _folders(config: Config) -> dict[str, TaskFolder]:
         except TaskFolderError as error:
             raise SetupError(f"tasks.{task}.folder", str(error)) from error
     return folders
-
-
-def _in_order(config: Config) -> Iterator[ProviderSettings]:
-    """Every source after those that it is built on. Raises SetupError for a circle."""
-    waiting = {settings.id: settings for settings in config.providers}
-    while waiting:
-        ready = [s for s in waiting.values() if not any(name in waiting for name in s.references())]
-        if not ready:
-            raise SetupError(
-                "providers", f"are built on each other in a circle: {', '.join(sorted(waiting))}"
-            )
-        for settings in ready:
-            del waiting[settings.id]
-            yield settings
 
 
 def _tasks_of(config: Config, provider_id: str) -> list[str]:
