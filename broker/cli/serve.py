@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
@@ -72,21 +73,20 @@ def _on_signals(broker: Broker, stopping: asyncio.Event) -> None:
             os._exit(FORCED)
         stopping.set()
 
-    def reload() -> None:
-        task = loop.create_task(_reload(broker))
+    def start_reload() -> None:
+        task = loop.create_task(reload(broker))
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
-    loop.add_signal_handler(signal.SIGHUP, reload)
+    loop.add_signal_handler(signal.SIGHUP, start_reload)
 
 
-async def _reload(broker: Broker) -> None:
-    try:
+async def reload(broker: Broker) -> None:
+    """Reload; the broker logs how that went."""
+    with contextlib.suppress(PreconditionFailed):
         await broker.reloader.reload()
-    except PreconditionFailed as error:
-        broker.log.warning("reload_refused", why=error.message)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

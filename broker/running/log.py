@@ -109,4 +109,4 @@ class EventLog:
         if event.ok:
             self._logger.info("reloaded", config_generation=event.config_generation)
         else:
-            self._logger.warning("reload_refused", config_generation=event.config_generation)
+            self._logger.warning("reload_refused", config_generation=event.config_generation, why=event.why)

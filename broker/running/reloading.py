@@ -42,8 +42,8 @@ class Reloader:
         async with self._lock:
             try:
                 return await self._reload()
-            except PreconditionFailed:
-                self.emit(Reloaded(False, self.generation))
+            except PreconditionFailed as error:
+                self.emit(Reloaded(False, self.generation, error.message))
                 raise
 
     async def _reload(self) -> Changes:

@@ -1,8 +1,11 @@
 """A configuration is taken over whole or not at all, while calls go on."""
 
+import json
+
 import grpc
 import pytest
 
+from broker.cli.serve import reload
 from broker.errors import PreconditionFailed
 from tests.broker.live import LISTEN, Caller, running
 from tests.broker.metrics.test_counts import scraped
@@ -62,6 +65,15 @@ async def test_a_reload_with_one_mistake_changes_nothing_and_is_counted(tmp_path
         samples = scraped((await at.page("/metrics", "metrics-secret")).content)
         assert samples[("guidance_config_reloads_total", "refused")] == 1
         assert samples[("guidance_config_generation",)] == 1
+
+
+async def test_a_refused_reload_is_logged_once_and_says_why(tmp_path):
+    async with running(TOKENS + source(1.0), tmp_path, ENVIRON) as at:
+        at.file.write_text(LISTEN + TOKENS + source(2.0) + "timeout = 800")
+        await reload(at.broker)  # as SIGHUP does
+        told = [line for line in map(json.loads, at.log.getvalue().splitlines()) if "reload" in line["event"]]
+        assert [line["event"] for line in told] == ["reloaded", "reload_refused"]
+        assert "timeout" in told[1]["why"]
 
 
 async def test_a_revoked_token_is_refused_at_once_and_its_successor_accepted(tmp_path):
