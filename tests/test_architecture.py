@@ -69,7 +69,7 @@ def test_only_the_events_listeners_know_prometheus():
 
 
 def test_only_the_edges_of_the_broker_know_grpc():
-    """Adapters, remote sources, commands, the root; besides, errors name statuses and draining ends a server."""
+    """Adapters, remote sources, commands, the root; errors name statuses and draining ends a server."""
     edges = ("broker/wire/", "broker/providers/", "broker/cli/", "broker/app.py")
     edges += ("broker/errors.py", "broker/running/draining.py")
     for path in sources("broker"):
