@@ -4,7 +4,12 @@ Importing this package registers the decision itself as Gymnasium environments: 
 `guidance/AskHalfCheetah-v0`.
 """
 
-import gymnasium
+import os
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")  # before numpy loads: small matrices only lose by a second thread
+
+import gymnasium  # noqa: E402  (the lines above come first on purpose)
 
 for _name in ("Hopper", "HalfCheetah"):
     if f"guidance/Ask{_name}-v0" not in gymnasium.registry:

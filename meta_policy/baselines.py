@@ -69,34 +69,37 @@ class Periodic:
         return where_legal(due, self.move, legal)
 
 
-@dataclass(slots=True)
 class QuantileThreshold:
-    """A threshold that tracks the (1 - share) quantile of what it is shown, whatever its units.
+    """The (1 - share) quantile of the last `window` signals: a threshold in no unit, which follows any
+    rescaling within one window. Nothing exceeds it before `warm_up` signals have been seen.
 
-    After every signal x: log-free stochastic approximation in units of the signal's own running scale,
-    q += rate * scale * (1[x > q] - share). Held at infinity until `warm_up` signals set the first quantile.
+    Equal signals, such as those of a saturated input, are told apart by chance, lest none of them exceeds the
+    others.
     """
 
-    share: float
-    rate: float = 0.02
-    warm_up: int = 100
-    value: float = np.inf
-    scale: float = 0.0
-    _first: list[float] = field(default_factory=list)
+    def __init__(self, share: float, window: int = 1000, warm_up: int = 100, seed: int = 0) -> None:
+        if not 0.0 < share < 1.0:
+            raise ValueError(f"a share lies inside (0, 1), got {share}")
+        self.share, self.warm_up = share, warm_up
+        self._signals = np.zeros(window)
+        self._seen = 0
+        self._rng = np.random.default_rng(seed)
+
+    @property
+    def value(self) -> float:
+        if self._seen < self.warm_up:
+            return float("inf")
+        held = self._signals[: self._seen]
+        rank = min(int((1.0 - self.share) * len(held)), len(held) - 1)
+        return float(np.partition(held, rank)[rank])
 
     def exceeded(self, signal: Floats) -> Flags:
-        """Which of `[n]` lie above the threshold as it was before they came; then learns from them."""
-        above = signal > self.value
-        if np.isinf(self.value):
-            self._first += signal.tolist()
-            if len(self._first) >= self.warm_up:
-                self.value = float(np.quantile(self._first, 1.0 - self.share))
-                self.scale = float(np.mean(np.abs(np.asarray(self._first) - np.median(self._first))))
-            return above
-        n = len(signal)
-        if n:
-            self.scale += 0.01 * (float(np.mean(np.abs(signal - self.value))) - self.scale)
-            self.value += self.rate * self.scale * (float(above.sum()) - self.share * n)
+        """Which of `[n]` lie above the threshold as it was before they came; then remembers them."""
+        told_apart = signal * (1.0 + 1e-9 * self._rng.random(len(signal)))
+        above: Flags = told_apart > self.value
+        at = (self._seen + np.arange(len(signal))) % len(self._signals)
+        self._signals[at] = told_apart
+        self._seen += len(signal)
         return above
 
 

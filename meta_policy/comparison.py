@@ -24,9 +24,6 @@ from meta_policy.stage import Setting, stage
 from meta_policy.summary import Agreement, Table, agreement, over_runs, tabulate
 from meta_policy.virtual_stage import VirtualStage
 
-MAIN_SHARE = 0.18
-"""The operating point that claims are made at: below a fifth of the steps, with room for chance."""
-
 BLOCKING_MS = 7.0
 VIRTUAL_MS = 2.5
 """Rough cost of one step of twenty lanes where nothing paces it, for the estimate."""
@@ -79,9 +76,7 @@ def arms_of(wanted: Wanted, setting: Setting) -> list[Arm]:
     heads = places.heads(preset, setting.executor_seed)
     points = operating_points.load(places.points(preset), setting.executor_seed)
     points = [point for point in points if point.head_seed in heads]
-    main = (
-        {operating_points.nearest(of_head(points, seed), MAIN_SHARE) for seed in heads} if points else set()
-    )
+    main = {operating_points.main_point(of_head(points, seed)) for seed in heads} if points else set()
     if setting.period_scale != 1.0:
         return [arms.never(), *(_head(heads, point) for point in points if point in main)]
     chosen = [arms.never(), *arms.always(preset)]

@@ -11,26 +11,26 @@ class HeadConfig:
     """`total_steps` are control steps over all lanes. Jitters are the largest factor by which a source's
     latency or price is multiplied or divided; they are redrawn for every rollout."""
 
-    total_steps: int = 1_000_000
+    total_steps: int = 1_300_000
     lanes: int = 32
     rollout_steps: int = 64
-    epochs: int = 8
+    epochs: int = 10
     minibatch: int = 256
-    gamma: float = 0.99
     gae_lambda: float = 0.95
     learning_rate: float = 1e-3
-    entropy_coef: float = 0.003
+    entropy_coef: float = 0.002
     clip: float = 0.2
     max_grad_norm: float = 0.5
     hidden: tuple[int, ...] = (64, 64)
-    alone_bias: float = 4.5  # of the untrained head: asking is rare at first
+    alone_bias: float = 2.5  # of the untrained head, against leases of five steps from the dearest source
+    beta_ramp: float = 0.25  # share of the training over which beta grows to its full range
     latency_jitter: float = 1.5
     price_jitter: float = 1.2
 
     def __post_init__(self) -> None:
         positive = ("total_steps", "lanes", "rollout_steps", "epochs", "minibatch", "learning_rate", "clip")
         faults = [f"{n} must be positive, got {getattr(self, n)}" for n in positive if getattr(self, n) <= 0]
-        shares = ("gamma", "gae_lambda")
+        shares = ("gae_lambda",)
         faults += [
             f"{n} must lie in [0, 1], got {getattr(self, n)}"
             for n in shares

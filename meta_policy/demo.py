@@ -20,7 +20,6 @@ from typing import Any
 from agents.tasks import task_info
 from meta_policy import arms, operating_points, places, seeds
 from meta_policy.broker_process import BrokerFailed, BrokerProcess
-from meta_policy.comparison import MAIN_SHARE
 from meta_policy.conditions import Arm
 from meta_policy.drawing import Agent
 from meta_policy.episodes import Episode
@@ -89,7 +88,7 @@ def wanted(preset: Preset, executor_seed: int, episodes: int = EPISODES) -> Want
     if not heads:
         raise FileNotFoundError(f"no head for executor {executor_seed} under {places.points(preset).parent}")
     points = operating_points.load(places.points(preset), executor_seed)
-    point = operating_points.nearest([point for point in points if point.head_seed in heads], MAIN_SHARE)
+    point = operating_points.main_point([point for point in points if point.head_seed in heads])
     head = heads[point.head_seed]
     chosen = (
         arms.never(),
@@ -196,7 +195,9 @@ def provider_rows(live: Stage, played: Sequence[Played]) -> list[dict[str, Any]]
 
 
 def _line(played: Played) -> str:
+    name, share = played.method.replace("_", " "), played.share("guided")
+    spent = played.per_episode("price_usd")
     return (
-        f"{played.method.replace('_', ' ')}: return {played.returns.mean():.0f}, "
-        f"guided {played.share('guided'):.1%}, {played.per_episode('price_usd'):.4f} USD an episode, missed ticks {played.missed_share:.2%}"
+        f"{name}: return {played.returns.mean():.0f}, guided {share:.1%}, {spent:.4f} USD an episode, "
+        f"missed ticks {played.missed_share:.2%}"
     )

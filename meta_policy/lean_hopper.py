@@ -23,9 +23,11 @@ class LeanHopper:
     """Stands in for a perturbed Hopper `Task` where only observations, rewards and ends are of interest."""
 
     def __init__(self, task: Task) -> None:
-        noise, kicks = task.layers
-        if not isinstance(noise, ActionNoise) or not isinstance(kicks, VelocityKicks):
+        if [type(layer) for layer in task.layers] != [ActionNoise, VelocityKicks]:
             raise TypeError(f"a perturbed Hopper is expected, got layers {task.layers}")
+        noise: Any
+        kicks: Any
+        noise, kicks = task.layers
         self.task, self._noise, self._kicks = task, noise, kicks
         self.observation_space, self.action_space = task.observation_space, task.action_space
         physics: Any = task.unwrapped

@@ -17,6 +17,9 @@ from meta_policy.episodes import Episode
 from meta_policy.presets import Preset
 from meta_policy.statistics import match_share
 
+MAIN_SHARE = 0.18
+"""The operating point that claims are made at: below a fifth of the steps, with room for chance."""
+
 Measure = Callable[[Arm], list[Episode]]
 """Plays an arm over validation episodes."""
 
@@ -42,7 +45,13 @@ class OperatingPoint:
 
 
 def choose(
-    preset: Preset, head: Path, executor_seed: int, head_seed: int, share: float, measure: Measure
+    preset: Preset,
+    head: Path,
+    executor_seed: int,
+    head_seed: int,
+    share: float,
+    measure: Measure,
+    baselines: bool = True,
 ) -> OperatingPoint:
     """Bisect log beta until the head guides `share` of validation steps, then each baseline to the same."""
     point = label(share)
@@ -54,7 +63,8 @@ def choose(
     x, guided = match_share(
         lambda x: guided_share(measure(arms.head(head, beta(x), point, head_seed))), share
     )
-    matched = {name: _match(preset, name, guided, measure) for name in arms.MATCHED}
+    names = arms.MATCHED if baselines else ()
+    matched = {name: _match(preset, name, guided, measure) for name in names}
     return OperatingPoint(point, executor_seed, head_seed, beta(x), guided, matched)
 
 
@@ -95,8 +105,9 @@ def _read(told: dict[str, object]) -> OperatingPoint:
     return OperatingPoint(**told, matched=matched)  # type: ignore[arg-type]
 
 
-def nearest(points: Sequence[OperatingPoint], share: float) -> OperatingPoint:
-    """The point whose measured share is nearest; ValueError when there are none."""
-    if not points:
-        raise ValueError("no operating points; choose them with guidance-meta points")
-    return min(points, key=lambda point: abs(point.guided_share - share))
+def main_point(points: Sequence[OperatingPoint]) -> OperatingPoint:
+    """Of those that baselines are matched to, the one nearest `MAIN_SHARE`; ValueError when there is none."""
+    matched = [point for point in points if point.matched]
+    if not matched:
+        raise ValueError("no operating points with matched baselines; choose them with guidance-meta points")
+    return min(matched, key=lambda point: abs(point.guided_share - MAIN_SHARE))

@@ -36,7 +36,7 @@ class Preset:
     tau: float
     betas: tuple[float, float]  # range of beta the head is trained for
     reliance: float = 1.0
-    gamma: float = 0.99
+    gamma: float = 0.998
     dwell: int = 1
     review_every: int = 5
     max_age_steps: int = 0
@@ -74,18 +74,18 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset(
                 "guidance/PerturbedHopper-v0",
                 _mix((0.5, 2.0), (1.5, 3.5)),
-                rate=1000.0,
+                rate=200.0,
                 kappa=0.05,
                 tau=20.0,
-                betas=(0.2, 8.0),
+                betas=(0.6, 3.5),
             ),
             Preset(
                 "guidance/PerturbedHalfCheetah-v0",
                 _mix((5.0, 20.0), (15.0, 40.0)),
-                rate=1000.0,
+                rate=200.0,
                 kappa=0.05,
                 tau=5.0,
-                betas=(0.2, 8.0),
+                betas=(0.3, 5.0),
             ),
         )
     }

@@ -16,11 +16,13 @@ from meta_policy.features import Features
 from meta_policy.head import Head, describe
 from meta_policy.learner import Batch, Learner, Networks
 from meta_policy.loop import Loop
+from meta_policy.moves import ALONE, DROP
 from meta_policy.presets import Preset
 from meta_policy.rollout import Columns, Rollout, SamplingDecider
 from meta_policy.seeds import TRAINING
 from meta_policy.virtual import VirtualGuide
 
+CHEAP = 0.05  # of beta's full range when training starts
 STREAMS = ("initial", "moves", "shuffle", "episodes", "jitter")
 
 
@@ -31,6 +33,7 @@ class Training:
         self, loop: Loop, guide: VirtualGuide, preset: Preset, costs: Costs, config: HeadConfig, seed: int
     ) -> None:
         self.loop, self.guide, self.preset, self.config = loop, guide, preset, config
+        self.steps = 0
         seeds = np.random.SeedSequence(seed).spawn(len(STREAMS))
         self.streams = {name: np.random.default_rng(s) for name, s in zip(STREAMS, seeds, strict=True)}
         self.features = features_for(loop, preset)
@@ -41,17 +44,16 @@ class Training:
         self.rollout = Rollout(loop, decider, costs, self.features.return_scale, self._episode)
         self.columns = Columns(config.rollout_steps, config.lanes, len(self.features), len(loop.moves))
         self.learner = Learner(self.networks, config, self.streams["shuffle"])
-        self.steps = 0
 
     def advance(self) -> dict[str, float]:
         """One rollout and one update; what to log comes back."""
         self._jitter()
         self.rollout.returns.clear()
         self.rollout.collect(self.columns)
-        batch, figures = prepare(self.columns, self.config)
+        batch, figures = prepare(self.columns, self.preset.gamma, self.config.gae_lambda)
         left = 1.0 - self.steps / self.config.total_steps
         learnt = self.learner.update(
-            batch, self.config.learning_rate * max(left, 0.05), self.config.entropy_coef * left
+            batch, self.config.learning_rate * max(left, 0.2), self.config.entropy_coef * left
         )
         self.norm.update(self.columns.raw)
         self.steps += self.config.batch
@@ -100,10 +102,16 @@ class Training:
         return {"loop": self.loop, "guide": self.guide, "lanes": self.loop.lanes}
 
     def _episode(self) -> tuple[int, float]:
-        """A fresh training seed, and a beta drawn evenly on a logarithmic scale."""
+        """A fresh training seed, and a beta drawn evenly on a logarithmic scale.
+
+        Guidance is cheap at first and grows to its full cost: a lone lease saves no episode, so from below
+        asking more never pays, while from above each needless lease is seen to be one.
+        """
         rng, (low, high) = self.streams["episodes"], self.preset.betas
         seed = int(rng.integers(TRAINING.start, TRAINING.stop))
-        return seed, float(np.exp(rng.uniform(np.log(low), np.log(high))))
+        beta = float(np.exp(rng.uniform(np.log(low), np.log(high))))
+        grown = min(self.steps / (self.config.beta_ramp * self.config.total_steps), 1.0)
+        return seed, beta * (CHEAP + (1.0 - CHEAP) * grown)
 
     def _jitter(self) -> None:
         """Other latencies and prices than the recorded ones, so that the head reads them."""
@@ -133,13 +141,18 @@ def features_for(loop: Loop, preset: Preset) -> Features:
 
 
 def first_guess(loop: Loop, alone_bias: float) -> np.ndarray:
-    """Logits of the untrained head `[M]`: alone mostly, long leases and drops rarely."""
-    bias = -0.7 * np.log(np.maximum(loop.moves.hold, 1.0))
-    bias[0] = alone_bias
+    """Logits of the untrained head `[M]`: alone, or else leases of about five steps from the dearest source.
+
+    Only a start, for exploration's sake: a price is the one hint of quality before anything was tried.
+    """
+    moves, price = loop.moves, loop.guide.providers.usd_per_step
+    worth = np.log(np.maximum(price / max(price.max(), 1e-12), 0.02))
+    bias = 2.0 * worth[moves.provider] - np.abs(np.log(np.maximum(moves.hold, 1) / 5.0))
+    bias[ALONE], bias[DROP] = alone_bias, 0.0
     return bias.astype(np.float32)
 
 
-def prepare(columns: Columns, config: HeadConfig) -> tuple[Batch, dict[str, float]]:
+def prepare(columns: Columns, gamma: float, lam: float) -> tuple[Batch, dict[str, float]]:
     """Advantages over primitive steps, flattened with the rest `[T * B, ...]`."""
     advantage = generalised_advantages(
         columns.utility,
@@ -147,8 +160,8 @@ def prepare(columns: Columns, config: HeadConfig) -> tuple[Batch, dict[str, floa
         columns.following,
         columns.terminated,
         columns.truncated,
-        config.gamma,
-        config.gae_lambda,
+        gamma,
+        lam,
     )
     target = advantage + columns.value
     rows = columns.move.size

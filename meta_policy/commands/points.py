@@ -20,18 +20,25 @@ def add(commands: Any) -> None:
     points.add_argument("--executors", default="1,2", help="executor seeds")
     points.add_argument("--shares", type=shares, default=SHARES, help="per cent of steps guided")
     points.add_argument("--episodes", type=int, default=100)
+    points.add_argument(
+        "--all-baselines",
+        action="store_true",
+        help="match baselines at every point, not at the main one only",
+    )
     points.add_argument("--out", type=Path, help="default: beside the heads")
     points.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from meta_policy import operating_points, places, seeds
+    from meta_policy.operating_points import MAIN_SHARE
     from meta_policy.presets import preset_of
     from meta_policy.stage import Setting
     from meta_policy.virtual_stage import VirtualStage
 
     preset = preset_of(arguments.task)
     episodes = seeds.first(seeds.VALIDATION, arguments.episodes)
+    main = min(arguments.shares, key=lambda share: abs(share - MAIN_SHARE))
     found = []
     for executor_seed in map(int, arguments.executors.split(",")):
         stage = VirtualStage(Setting(preset, executor_seed, lanes=min(50, arguments.episodes)))
@@ -44,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
                     head_seed,
                     share,
                     lambda arm, stage=stage: stage.play_now(arm, episodes),  # type: ignore[misc]
+                    arguments.all_baselines or share == main,
                 )
                 found.append(point)
                 print(
