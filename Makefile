@@ -7,7 +7,7 @@ BIN     := $(VENV)/bin
 READY   := $(VENV)/.ready
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help install demo test test-services check bench science ppo-baseline proto clean
+.PHONY: help install demo test test-services check bench ppo-baseline proto clean
 
 help:                ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 18
@@ -38,6 +38,15 @@ check: $(READY)      ## lint, types, contract
 
 bench: $(READY)      ## the hot path as a ratio to bare gRPC echoes, with nothing else running
 	$(THREADS) $(BIN)/guidance-load bench hot-path --out docs/results/hot-path.json
+
+ppo-baseline: $(READY)  ## train the executors' plain PPO, three seeds a task, and draw its curves; hours
+	for task in Hopper HalfCheetah; do \
+	  for seed in 1 2 3; do \
+	    $(THREADS) $(BIN)/guidance-agent train $$task-v5 --seed $$seed \
+	      --out runs/$$(echo $$task | tr A-Z a-z)_$$seed || exit 1; \
+	  done; \
+	done
+	$(THREADS) $(BIN)/guidance-agent baseline runs/hopper_? runs/halfcheetah_? --episodes 20 --out docs/results/ppo
 
 proto: $(READY)      ## regenerate the committed code of the contract
 	$(BIN)/python -m grpc_tools.protoc -I . --python_out=. --pyi_out=. --grpc_python_out=. \

@@ -13,51 +13,51 @@ from grpc_health.v1 import _async as health_aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from broker.admin import AdminServicer
-from broker.admin_http import AdminPages, AdminServer
-from broker.admission import Admission
-from broker.alarms import Alarms
-from broker.assembly import Assembled, Assembly
+from broker.asks.admission import Admission
+from broker.asks.identity import IdentityTable
+from broker.asks.reports import Reports
+from broker.asks.results import Results
+from broker.asks.shared_answers import SharedAnswers, SharedKeys
 from broker.auth import Authenticator
-from broker.auth_interceptor import AuthInterceptor
 from broker.cache.memory import MemoryCache
 from broker.calling.plan import PlanFollower
 from broker.calling.reserve import ExtraAttempts
-from broker.catalogue import Source
-from broker.catalogue_making import make_catalogue
 from broker.clock import Clock, SystemClock
 from broker.config import Config, load
 from broker.config.model import DEFAULT_TENANT
 from broker.deadline import ClockRules, Deadlines
-from broker.draining import drain
 from broker.errors import BrokerError
 from broker.events import AskEnded, AskReceived, Events, Reloaded
-from broker.grpc_server import listen, listen_for_pages, make_server
-from broker.identity import IdentityTable
-from broker.layers import Layers
-from broker.leasing import Leasing
+from broker.leases.leasing import Leasing
 from broker.ledger import Ledger
-from broker.log import EventLog, Logger, make_logger
-from broker.loop_lag import watch_loop_lag
 from broker.metrics.metrics import Metrics
-from broker.provider_updates import ProviderTable
 from broker.providers.interface import Provider
 from broker.providers.making import Kind
 from broker.providers.registry import KINDS
-from broker.reloading import Reloader
-from broker.reports import Reports
-from broker.results import Results
 from broker.routing.interface import Candidate
 from broker.routing.registry import ROUTE_SETTINGS
 from broker.routing.stats import Stats
-from broker.server import GuidanceServicer
+from broker.running.draining import drain
+from broker.running.log import EventLog, Logger, make_logger
+from broker.running.loop_lag import watch_loop_lag
+from broker.running.reloading import Reloader
 from broker.service import Service, ServiceRules
-from broker.session_stream import SessionStream
-from broker.session_table import SessionTable, TableRules
-from broker.shared_answers import SharedAnswers, SharedKeys
+from broker.sessions.provider_updates import ProviderTable
+from broker.sessions.table import SessionTable, TableRules
+from broker.setup.assembly import Assembled, Assembly
+from broker.setup.catalogue import Source
+from broker.setup.catalogue_making import make_catalogue
+from broker.setup.layers import Layers
 from broker.singleflight import Flights
-from broker.status import abort
-from broker.unary import UnaryCalls
+from broker.timers.alarms import Alarms
+from broker.wire.admin import AdminServicer
+from broker.wire.admin_http import AdminPages, AdminServer
+from broker.wire.auth_interceptor import AuthInterceptor
+from broker.wire.guidance import GuidanceServicer
+from broker.wire.server import listen, listen_for_pages, make_server
+from broker.wire.session_stream import SessionStream
+from broker.wire.status import abort
+from broker.wire.unary import UnaryCalls
 from protos.guidance.v1 import admin_pb2_grpc
 from protos.types import AskOptions, ProviderState
 

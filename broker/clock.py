@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import Protocol
 
-from broker.exact_timer import AVAILABLE, ExactTimer
+from broker.timers.exact import AVAILABLE, ExactTimer
 
 
 class Clock(Protocol):
@@ -27,7 +27,7 @@ class SystemClock:
     """The machine's clock. A sleep never ends early.
 
     Event loops count in whole milliseconds: asyncio wakes up to one too late, uvloop up to half a one too
-    early. Exact sleeps use a timer of the kernel's where there is one (:mod:`broker.exact_timer`); elsewhere
+    early. Exact sleeps use a timer of the kernel's where there is one (:mod:`broker.timers.exact`); elsewhere
     they are as good as the others.
     """
 

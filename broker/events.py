@@ -158,8 +158,11 @@ class ProviderStateChanged:
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
+    """``why``: what was wrong with the configuration, where it was refused."""
+
     ok: bool
     config_generation: int
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
     known?   the same ask, asked again, joins its running call or gets its kept answer
     served?  what this broker does not do is refused by name
-    plan     who is to be asked, in order; a lease goes its own way (:mod:`broker.leasing`)
+    plan     who is to be asked, in order; a lease goes its own way (:mod:`broker.leases.leasing`)
     cached?  rows that the cache holds are answered and leave
     now      a source that never waits answers the rest at once
     flight   else the rest boards calls that others started, or one of its own
@@ -17,26 +17,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from broker import answering
 from broker.accounts import Accounts
-from broker.alarms import Alarms
-from broker.answering import Landing
-from broker.asking import Asking
+from broker.asks import answering
+from broker.asks.answering import Landing
+from broker.asks.asking import Asking
+from broker.asks.identity import IdentityTable, Running
+from broker.asks.results import Results
+from broker.asks.shared_answers import SharedAnswers
+from broker.asks.unserved import refuse_unserved
 from broker.calling.interface import Called
 from broker.calling.interface import Caller as PlanCaller
-from broker.catalogue import Catalogue, Source
 from broker.clock import Clock
 from broker.deadline import ClockRules, Deadlines, session_deadlines, unary_deadlines
 from broker.errors import BrokerError, Cancelled, DeadlineReached, InvalidRequest, PreconditionFailed
-from broker.identity import IdentityTable, Running
-from broker.leases import no_lease
-from broker.leasing import Leasing
+from broker.leases.lease import no_lease
+from broker.leases.leasing import Leasing
 from broker.providers.interface import Call
-from broker.results import Results
 from broker.routing.interface import Plan
-from broker.serving import refuse_unserved
-from broker.shared_answers import SharedAnswers
+from broker.setup.catalogue import Catalogue, Source
 from broker.singleflight import Flight, Flights, Seat
+from broker.timers.alarms import Alarms
 from protos import codec
 from protos.guidance.v1 import guidance_pb2 as pb
 from protos.types import Answer, AskMode, AskOptions, AskOutcome, CacheStatus, NoneReason

@@ -12,10 +12,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker.alarms import Alarm, Alarms
 from broker.calling.interface import Called
 from broker.clock import Clock
 from broker.errors import BrokerError, Cancelled, Internal
+from broker.timers.alarms import Alarm, Alarms
 from protos.types import Query
 
 Landed = Callable[["Flight", Called | BrokerError], None]

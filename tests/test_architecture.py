@@ -1,6 +1,7 @@
 """Who may import whom. The folder names are the architecture; these tests keep them honest."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,7 +65,29 @@ def test_siblings_inside_the_broker_do_not_import_each_other(folder):
 def test_only_the_events_listeners_know_prometheus():
     users = {path for path in sources("broker") if "prometheus_client" in path.read_text()}
     metrics = ROOT / "broker" / "metrics"
-    assert users <= {ROOT / "broker" / "admin_http.py", *metrics.rglob("*.py")}
+    assert users <= {ROOT / "broker" / "wire" / "admin_http.py", *metrics.rglob("*.py")}
+
+
+def test_only_the_edges_of_the_broker_know_grpc():
+    """Adapters, remote sources, commands, the root; errors name statuses and draining ends a server."""
+    edges = ("broker/wire/", "broker/providers/", "broker/cli/", "broker/app.py")
+    edges += ("broker/errors.py", "broker/running/draining.py")
+    for path in sources("broker"):
+        known = {module.split(".")[0] for module in imports(path)} & {"grpc", "grpc_health", "grpc_status"}
+        place = path.relative_to(ROOT).as_posix()
+        assert not known or place.startswith(edges), place
+
+
+def test_the_brokers_root_is_its_top_floor():
+    modules = sorted((ROOT / "broker").glob("*.py"))
+    assert len(modules) <= 16, "put it into the folder that is named for it"
+
+
+def test_the_life_of_a_query_names_files_that_exist():
+    text = (ROOT / "docs" / "life_of_a_query.md").read_text()
+    named = set(re.findall(r"`(broker/[^`]+)`", text))
+    assert len(named) > 20
+    assert not [name for name in named if not (ROOT / name).is_file()]
 
 
 def test_no_file_or_folder_is_named_for_nothing():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from broker.alarms import Alarms
 from broker.clock import Clock
 from broker.outcomes import AttemptOutcome
 from broker.providers.interface import Call, Guided, Immediate, Provider, ProviderError
+from broker.timers.alarms import Alarms
 from protos.types import ProviderInfo, ProviderState, Query
 
 

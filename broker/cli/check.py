@@ -12,13 +12,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
-from broker.assembly import Assembly
 from broker.cli.table import print_table, usd
 from broker.clock import SystemClock
 from broker.config import Config, ConfigError, ProviderSettings, load
 from broker.providers.making import SetupError
 from broker.providers.registry import KINDS, PROVIDER_SETTINGS
 from broker.routing.registry import ROUTE_SETTINGS
+from broker.setup.assembly import Assembly
 
 
 def add_arguments(parser: ArgumentParser) -> None:

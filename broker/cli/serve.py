@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
@@ -14,11 +15,11 @@ from pathlib import Path
 from broker.app import Broker
 from broker.config import Config, ConfigError, load
 from broker.errors import PreconditionFailed
-from broker.grpc_server import PortTaken
 from broker.ledger import LedgerInUse
 from broker.providers.making import SetupError
 from broker.providers.registry import PROVIDER_SETTINGS
 from broker.routing.registry import ROUTE_SETTINGS
+from broker.wire.server import PortTaken
 
 SWITCH_S = 0.0005  # a policy's worker thread and the loop hand the interpreter over sooner than by default
 FORCED = 130  # the exit status of a second signal
@@ -72,21 +73,20 @@ def _on_signals(broker: Broker, stopping: asyncio.Event) -> None:
             os._exit(FORCED)
         stopping.set()
 
-    def reload() -> None:
-        task = loop.create_task(_reload(broker))
+    def start_reload() -> None:
+        task = loop.create_task(reload(broker))
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
-    loop.add_signal_handler(signal.SIGHUP, reload)
+    loop.add_signal_handler(signal.SIGHUP, start_reload)
 
 
-async def _reload(broker: Broker) -> None:
-    try:
+async def reload(broker: Broker) -> None:
+    """Reload; the broker logs how that went."""
+    with contextlib.suppress(PreconditionFailed):
         await broker.reloader.reload()
-    except PreconditionFailed as error:
-        broker.log.warning("reload_refused", why=error.message)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

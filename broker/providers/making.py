@@ -9,7 +9,7 @@ from typing import Any
 from broker.clock import Clock
 from broker.config import ProviderSettings
 from broker.providers.interface import Provider
-from broker.task_folder import TaskFolder
+from broker.setup.task_folder import TaskFolder
 
 
 class SetupError(ValueError):

@@ -16,7 +16,7 @@ from broker.providers.interface import Call, Guided, ProviderError
 from broker.providers.making import Making, SetupError
 from broker.providers.remote_channel import RemoteSettings, call_metadata, open_channel
 from broker.providers.remote_contract import check_description, guide_request, guided_of
-from broker.task_folder import TaskFolder
+from broker.setup.task_folder import TaskFolder
 from protos import codec
 from protos.guidance.v1 import provider_pb2 as pb
 from protos.guidance.v1 import provider_pb2_grpc as services

@@ -7,7 +7,7 @@ from dataclasses import replace
 from broker.outcomes import AttemptOutcome
 from broker.providers.interface import Guided, Usage
 from broker.providers.making import SetupError
-from broker.task_folder import TaskFolder
+from broker.setup.task_folder import TaskFolder
 from protos import codec
 from protos.guidance.v1 import provider_pb2 as pb
 from protos.types import (

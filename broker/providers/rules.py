@@ -18,7 +18,7 @@ from broker.outcomes import AttemptOutcome
 from broker.providers.interface import Call, Guided, ProviderError
 from broker.providers.making import Making, SetupError
 from broker.providers.shipped_rules import SHIPPED_RULES
-from broker.task_folder import TaskFolder
+from broker.setup.task_folder import TaskFolder
 from protos.types import (
     ActionAdvice,
     BoxAction,

@@ -14,10 +14,10 @@ from broker.app import Broker
 from broker.auth import Grant, Role
 from broker.config import PositiveMilliseconds, ProviderSettings, parse
 from broker.events import Event
-from broker.log import make_logger
 from broker.providers.making import Kind, Making
 from broker.routing.registry import ROUTE_SETTINGS
-from broker.session_table import OpenSession
+from broker.running.log import make_logger
+from broker.sessions.table import OpenSession
 from broker.testing import ManualClock, ScriptedProvider, scripted_provider, settle
 from protos import codec
 from protos.guidance.v1 import guidance_pb2 as pb

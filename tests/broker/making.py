@@ -9,7 +9,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from broker.providers.interface import Call
-from broker.task_folder import TaskFolder
+from broker.setup.task_folder import TaskFolder
 from protos.types import AskOptions, BoxAction, Query, TensorSpec
 
 TASK = "guidance/PerturbedHopper-v0"

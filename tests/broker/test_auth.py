@@ -9,11 +9,11 @@ import pytest
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from broker.auth import EVERYONE, Authenticator, Role, require
-from broker.auth_interceptor import AuthInterceptor, caller
 from broker.config import Config, parse
 from broker.errors import PermissionRefused, Unauthenticated
 from broker.providers.registry import PROVIDER_SETTINGS
 from broker.routing.registry import ROUTE_SETTINGS
+from broker.wire.auth_interceptor import AuthInterceptor, caller
 
 ENVIRON = {"AGENT": "agent-secret", "ADMIN": "admin-secret", "METRICS": "metrics-secret"}
 RULE = '[[providers]]\nid = "rule"\nkind = "rules"\n'

@@ -11,7 +11,7 @@ import pytest
 
 from broker.ledger import Ledger
 from broker.testing import ManualClock
-from tests.broker.running import Caller, running
+from tests.broker.live import Caller, running
 
 SOURCES = """
 [tenants.default]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from protos.types import AskOptions, Goal
-from tests.broker.running import Caller, running
+from tests.broker.live import Caller, running
 
 KEY, TOKEN, RAISED, GOAL, WRONG = (
     f"SENTINEL{name}f00dcafe" for name in ("Key", "Token", "Raised", "Goal", "Wrong")

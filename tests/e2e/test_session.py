@@ -54,7 +54,7 @@ async def test_a_first_message_that_will_not_do_ends_the_stream_with_its_reason(
 
 
 async def test_a_hello_that_never_comes_is_not_waited_for_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr("broker.session_stream.HELLO_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("broker.wire.session_stream.HELLO_TIMEOUT_S", 0.05)
     async with wire(tmp_path) as link:
         stream = Stream(link.stub.Session(timeout=60))
         assert await stream.end() == (grpc.StatusCode.DEADLINE_EXCEEDED, "NO_HELLO")

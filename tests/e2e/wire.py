@@ -15,8 +15,8 @@ from google.rpc import error_details_pb2, status_pb2
 
 from broker.app import Broker
 from broker.config import load
-from broker.log import make_logger
 from broker.routing.registry import ROUTE_SETTINGS
+from broker.running.log import make_logger
 from broker.testing import ScriptedProvider
 from protos.guidance.v1 import guidance_pb2 as pb
 from protos.guidance.v1.guidance_pb2_grpc import GuidanceServiceStub

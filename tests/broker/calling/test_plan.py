@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from broker.accounts import Accounts
-from broker.alarms import Alarms
 from broker.calling.plan import PlanFollower
 from broker.calling.reserve import ExtraAttempts
 from broker.calling.spend import spending
@@ -18,6 +17,7 @@ from broker.providers.rules import RulesSettings, make_rules
 from broker.routing.interface import Plan, Step
 from broker.routing.stats import Stats
 from broker.testing import ManualClock, Scripted, scripted_provider, settle
+from broker.timers.alarms import Alarms
 from protos.types import Price, ProviderKind
 from tests.broker.making import TASK, a_call, a_query, a_task
 

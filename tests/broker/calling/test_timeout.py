@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from broker.alarms import Alarms
 from broker.calling.timeout import timed
 from broker.outcomes import AttemptOutcome
 from broker.providers.interface import ProviderError
 from broker.providers.making import Making
 from broker.providers.rules import RulesSettings, make_rules
 from broker.testing import ManualClock, Scripted, scripted_provider, settle
+from broker.timers.alarms import Alarms
 from tests.broker.making import TASK, a_call, a_query, a_task
 
 

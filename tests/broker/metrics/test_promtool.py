@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.broker.live import Caller, Running, running
 from tests.broker.metrics.test_counts import metrics, one_of_each
-from tests.broker.running import Caller, Running, running
 
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = ROOT / "deploy" / "prometheus" / "prometheus.yml"

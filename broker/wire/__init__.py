@@ -1,0 +1,1 @@
+"""What listens: gRPC and HTTP adapters that decode, call and encode. No policy."""
