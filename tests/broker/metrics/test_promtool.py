@@ -97,7 +97,7 @@ async def first_value(port: int, query: str) -> float:
             try:
                 reply = await http.get(f"http://127.0.0.1:{port}/api/v1/query", params={"query": query})
                 found = reply.json()["data"]["result"]
-            except (httpx.ConnectError, KeyError):
+            except (httpx.TransportError, ValueError, KeyError):  # it may answer in words while it starts
                 found = []
             if found:
                 return float(found[0]["value"][1])
