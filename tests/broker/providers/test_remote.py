@@ -320,7 +320,5 @@ async def test_the_example_in_python_answers_as_it_says():
 @pytest.mark.services
 async def test_the_example_in_javascript_gives_the_same_answers():
     example = ROOT / "examples" / "remote_provider_node"
-    if not (example / "node_modules").exists():
-        pytest.skip("run npm install in examples/remote_provider_node first")
     observation, actions = await examples_answer("node", str(example / "server.mjs"), "127.0.0.1:0")
     assert np.allclose(actions, stance(observation), atol=1e-6)
