@@ -48,10 +48,11 @@ class Wanted:
     arms: tuple[Arm, ...]
     episodes: int = EPISODES
     lanes: int = LANES
+    period_scale: float = 1.0
 
     @property
     def setting(self) -> Setting:
-        return Setting(self.preset, self.executor_seed, self.lanes)
+        return Setting(self.preset, self.executor_seed, self.lanes, period_scale=self.period_scale)
 
     @property
     def seeds(self) -> list[int]:
@@ -79,7 +80,7 @@ class Shown:
     complete: bool = False
 
 
-def wanted(preset: Preset, executor_seed: int, episodes: int = EPISODES) -> Wanted:
+def wanted(preset: Preset, executor_seed: int, episodes: int = EPISODES, period_scale: float = 1.0) -> Wanted:
     """never, always the dearest, the head at the main operating point, random at its share.
 
     FileNotFoundError when no head is committed for this executor.
@@ -96,7 +97,7 @@ def wanted(preset: Preset, executor_seed: int, episodes: int = EPISODES) -> Want
         arms.matched(preset, "random", point.matched["random"].parameter, point.point),
         arms.head(head, point.beta, point.point, point.head_seed),
     )
-    return Wanted(preset, executor_seed, head, chosen, episodes)
+    return Wanted(preset, executor_seed, head, chosen, episodes, period_scale=period_scale)
 
 
 async def show(what: Wanted, shown: Shown, pace: Pace) -> None:

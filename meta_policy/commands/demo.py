@@ -10,8 +10,15 @@ from typing import Any
 def add(commands: Any) -> None:
     demo = commands.add_parser("demo", help="four agents ask a live broker only when it pays")
     demo.add_argument("task", nargs="?", default="PerturbedHopper")
-    demo.add_argument("--executor-seed", type=int, default=1)
+    demo.add_argument("--executor-seed", type=int, default=2)
     demo.add_argument("--episodes", type=int, default=8, help="of each method, the same for all")
+    demo.add_argument(
+        "--period-scale",
+        type=float,
+        default=3.0,
+        help="control periods in the task's own; 1 wants a round trip well below half a period "
+        "(4 ms on the Hopper)",
+    )
     demo.add_argument("--out", type=Path, default=Path("runs/demo"))
     demo.set_defaults(run=run)
 
@@ -28,7 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
     from meta_policy.presets import preset_of
     from meta_policy.progress import Pace
 
-    what = wanted(preset_of(arguments.task), arguments.executor_seed, arguments.episodes)
+    preset = preset_of(arguments.task)
+    what = wanted(preset, arguments.executor_seed, arguments.episodes, arguments.period_scale)
+    print(f"control at {what.setting.period_ms:g} ms a step ({arguments.period_scale:g} x the task's own)")
     shown, interrupted = Shown(), False
     print(f"at most {what.bound_s:.0f} s; Ctrl-C ends it with a report of what there was", flush=True)
     try:

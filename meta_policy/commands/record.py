@@ -11,9 +11,10 @@ def add(commands: Any) -> None:
     record = commands.add_parser("record", help="record latency traces through a real broker")
     record.add_argument("task", nargs="?", default="PerturbedHopper")
     record.add_argument("--executor-seed", type=int, default=1)
-    record.add_argument("--lanes", type=int, default=20)
+    record.add_argument("--lanes", type=int, default=8)
     record.add_argument("--episodes", type=int, default=60)
     record.add_argument("--latency-scale", type=float, default=1.0)
+    record.add_argument("--period-scale", type=float, default=1.0, help="control periods, in the task's own")
     record.add_argument("--out", type=Path, help="default: artifacts/traces/TASK.json")
     record.set_defaults(run=run)
 
@@ -28,7 +29,13 @@ def run(arguments: argparse.Namespace) -> int:
     from meta_policy.stage import Setting
 
     preset = preset_of(arguments.task)
-    setting = Setting(preset, arguments.executor_seed, arguments.lanes, latency_scale=arguments.latency_scale)
+    setting = Setting(
+        preset,
+        arguments.executor_seed,
+        arguments.lanes,
+        period_scale=arguments.period_scale,
+        latency_scale=arguments.latency_scale,
+    )
     traces, missed = uvloop.run(record(setting, arguments.episodes))
     for name, ms in traces.latency_ms.items():
         p50, p99 = traces.quantile(name, 0.5), traces.quantile(name, 0.99)
