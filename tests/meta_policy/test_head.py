@@ -5,7 +5,7 @@ import pytest
 
 from agents.networks import MlpStack, StackShape
 from meta_policy.features import Features
-from meta_policy.head import Head, HeadDecider, HeadFileError, describe
+from meta_policy.head import CLIP, LATENCY_CLIP, Head, HeadDecider, HeadFileError, describe, normalised
 from meta_policy.moves import MoveSet
 from tests.meta_policy.worlds import executor, snapshot, view
 
@@ -74,3 +74,15 @@ def test_the_decider_never_picks_an_illegal_move():
     for greedy in (True, False):
         moves = HeadDecider(head(), greedy).decide(many, legal)
         assert set(moves.tolist()) <= {0, 3}
+
+
+def test_a_source_far_quicker_than_in_training_reads_as_the_quickest_known():
+    mean, std = np.array([0.0, 0.3]), np.array([1.0, 0.06])
+    seen = normalised(np.array([[4.0, 0.0]], np.float32), mean, std, np.array([CLIP, LATENCY_CLIP]))
+    assert seen.tolist() == [[4.0, -LATENCY_CLIP]]
+
+
+def test_only_latencies_are_held_to_the_range_of_training():
+    features = Features(1, 1, ("rule", "strong"), 1.0, 200.0, 1000)
+    held = [name for name in features.names if name.endswith("_steps")]
+    assert held == [f"{p}.p{q}_steps" for p in ("rule", "strong") for q in (50, 95, 99)]
