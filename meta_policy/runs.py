@@ -70,7 +70,7 @@ def train(run: HeadRun, folder: Path, say: Callable[[str], None] = print, stop_a
     goal = run.config.total_steps if stop_at is None else min(stop_at, run.config.total_steps)
     _advance(training, goal, folder, say)
     described = {"task": preset.task, "executor_seed": run.executor_seed, "head_seed": run.seed}
-    told = {"run": run.to_json(), "command": sys.argv, "latencies": traces.source, "versions": versions()}
+    told = {"run": run.to_json(), "command": ["guidance-meta", *sys.argv[1:]], "latencies": traces.source, "versions": versions()}
     training.head(**described, training={**told, "steps": training.steps}).save(folder / "head.safetensors")
     return folder / "head.safetensors"
 
@@ -95,7 +95,7 @@ def claim(folder: Path, run: HeadRun) -> None:
     """Write down what this folder is for; RunError if it is for something else."""
     path = folder / "config.json"
     if not path.exists():
-        told = {"run": run.to_json(), "command": sys.argv, "versions": versions()}
+        told = {"run": run.to_json(), "command": ["guidance-meta", *sys.argv[1:]], "versions": versions()}
         write_atomically(path, json.dumps(told, indent=2).encode())
     elif json.loads(path.read_text())["run"] != run.to_json():
         raise RunError(f"{folder} holds another run; see {path}")
