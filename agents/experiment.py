@@ -191,7 +191,8 @@ def _claim(folder: Path, config: RunConfig) -> None:
         if apart:
             raise RunError(f"{folder} holds another run: {'; '.join(apart)}")
         return
-    described = {"run": config.to_json(), "versions": versions(), "command": sys.argv}
+    command = ["guidance-agent", *sys.argv[1:]]
+    described = {"run": config.to_json(), "versions": versions(), "command": command}
     write_atomically(path, json.dumps(described, indent=2).encode())
 
 

@@ -70,7 +70,8 @@ def train(run: HeadRun, folder: Path, say: Callable[[str], None] = print, stop_a
     goal = run.config.total_steps if stop_at is None else min(stop_at, run.config.total_steps)
     _advance(training, goal, folder, say)
     described = {"task": preset.task, "executor_seed": run.executor_seed, "head_seed": run.seed}
-    told = {"run": run.to_json(), "command": ["guidance-meta", *sys.argv[1:]], "latencies": traces.source, "versions": versions()}
+    command = ["guidance-meta", *sys.argv[1:]]
+    told = {"run": run.to_json(), "command": command, "latencies": traces.source, "versions": versions()}
     training.head(**described, training={**told, "steps": training.steps}).save(folder / "head.safetensors")
     return folder / "head.safetensors"
 
