@@ -160,7 +160,7 @@ from tests.meta_policy.worlds import executor
 own = executor(observations=11, actions=3)
 places.executor = lambda preset, seed, strength: Path("none")
 Policy.load = staticmethod(lambda path: own)
-def wanted(preset, seed, episodes):
+def wanted(preset, seed, episodes, period_scale):
     return demo.Wanted(PRESET, seed, Path("none"), (arms.never(), arms.always(PRESET)[0]), episodes=500)
 demo.wanted = wanted
 from meta_policy.__main__ import main
