@@ -56,9 +56,24 @@ def test_the_order_gives_way_where_it_would_miss_a_share_by_a_tenth() -> None:
     assert steps(chosen) == {"weak": 100, "medium": 50, "strong": 150}
 
 
+def test_strong_is_the_earliest_that_is_good_enough_where_a_bar_is_set() -> None:
+    means = scored(500, 800, 1210, 1000, 1500)
+    assert choose(means, at_least=1200)["strong"].mean == 1210
+    assert choose(means)["strong"].mean == 1500
+
+
+def test_one_that_fell_short_when_confirmed_is_passed_over_as_strong_but_may_be_medium() -> None:
+    chosen = choose(scored(750, 1210, 1700), at_least=1200, unconfirmed=frozenset({100}))
+    assert [chosen[name].mean for name in ("weak", "medium", "strong")] == [750, 1210, 1700]
+
+
+def test_where_none_reaches_the_bar_strong_is_the_best() -> None:
+    assert choose(scored(500, 800, 1100, 1000), at_least=1200)["strong"].mean == 1100
+
+
 @pytest.mark.parametrize("means", [(), (5.0,), (1.0, 2.0), (9.0, 2.0, 3.0)])
 def test_fewer_than_two_earlier_checkpoints_are_refused(means: tuple[float, ...]) -> None:
-    with pytest.raises(SelectionError, match="two checkpoints before the best"):
+    with pytest.raises(SelectionError, match="two checkpoints before the strong"):
         choose(scored(*means))
 
 
@@ -112,6 +127,12 @@ def test_the_three_are_copied_with_their_critics_and_described(run: Path, tmp_pa
     assert [row["executor"] for row in rows] == ["", "weak", "medium", "strong", ""]
     assert {row["training_return"] for row in rows} == {"10.00"}
     assert stem.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_checkpoint_whose_confirmation_falls_short_is_not_strong(run: Path, tmp_path: Path) -> None:
+    report = select(run, tmp_path / "out", Effort(1, 1, at_least=700.0), [], quiet)
+    assert report["fell_short_when_confirmed"] == [3072]
+    assert report["executors"]["strong"]["steps"] == 4096
 
 
 def test_scoring_again_plays_nothing_again(run: Path) -> None:
