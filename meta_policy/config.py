@@ -24,7 +24,7 @@ class HeadConfig:
     hidden: tuple[int, ...] = (64, 64)
     alone_bias: float = 2.5  # of the untrained head, against leases of five steps from the dearest source
     beta_ramp: float = 0.25  # share of the training over which beta grows to its full range
-    latency_jitter: float = 1.5
+    latency_jitter: float = 2.0
     price_jitter: float = 1.2
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,7 @@ class Features:
         lane += ["value_mean", "value_spread", "log_value_spread", "entropy", "episode_share"]
         lane += ["lease_left", "lease_young", "guided_lately", "switched_lately"]
         lane += ["budget_left", "beta", "log_beta"]
-        each = ("leasing", "acted_last", "guided_last", "step_cost", "p50_steps", "p95_steps", "p99_steps")
+        each = ("leasing", "acted_last", "guided_last", "step_cost", "late_share", "p50_late", "p95_late")
         each += ("ready", "queued")
         return tuple(lane + [f"{p}.{name}" for p in self.provider_ids for name in each])
 
@@ -68,14 +69,36 @@ class Features:
         )
 
     def _providers(self, view: LaneView) -> list[NDArray[np.float64]]:
-        """One block of nine columns a provider, in the order of the table."""
+        """One block of nine columns a provider, in the order of the table.
+
+        Latency is shown by what it does. How early an answer comes makes no difference to acting, so nothing
+        of that is seen; how late it comes does.
+        """
         table, one = view.providers, np.ones(len(view.step))
         blocks = []
         for p in range(len(self.provider_ids)):
             cost = self.rate * table.usd_per_step[p]
-            shared = [table.p50_ms[p], table.p95_ms[p], table.p99_ms[p]]
+            quantiles = table.p50_ms[p], table.p95_ms[p], table.p99_ms[p]
+            late = (late_share(*quantiles, view.period_ms), *late_steps(quantiles[:2], view.period_ms))
             columns = [view.lease_provider == p, view.origin == p, view.last_provider == p, cost * view.beta]
-            columns += [one * ms / view.period_ms for ms in shared]
+            columns += [one * late[0], one * np.log1p(late[1]), one * np.log1p(late[2])]
             columns += [one * table.ready[p], one * np.log1p(table.queued[p])]
             blocks.append(np.stack(columns, axis=1).astype(np.float64))
         return blocks
+
+
+def late_share(p50_ms: float, p95_ms: float, p99_ms: float, period_ms: float) -> float:
+    """The share of answers that miss the moment the action is due, half a period after its observation.
+
+    Linear between the quantiles; 0.01 where even p99 is in time.
+
+    >>> round(late_share(2.0, 6.0, 9.0, period_ms=8.0), 3)
+    0.275
+    """
+    due = period_ms / 2
+    return 1.0 - float(np.interp(due, (0.0, p50_ms, p95_ms, p99_ms), (0.0, 0.5, 0.95, 0.99)))
+
+
+def late_steps(latencies_ms: Sequence[float], period_ms: float) -> list[float]:
+    """By how many control periods answers of these latencies miss that moment, 0 where they do not."""
+    return [max(ms / period_ms - 0.5, 0.0) for ms in latencies_ms]

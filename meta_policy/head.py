@@ -22,7 +22,6 @@ Float = NDArray[np.float32]
 FORMAT = 1
 KEY = "guidance.head"
 CLIP = 10.0
-LATENCY_CLIP = 2.25  # log-uniform jitter by a factor of 1.5 stays within
 
 
 class HeadFileError(ValueError):
@@ -45,16 +44,7 @@ class Head:
 
     def see(self, view: LaneView) -> Float:
         """Normalised features `[B, F]`."""
-        return normalised(self.features(view), self.mean, self.std, self.limits)
-
-    @property
-    def limits(self) -> NDArray[np.float64]:
-        """How many standard deviations of each feature the head has learnt about, `[F]`.
-
-        Training varies latencies a little around the mix's. What lies beyond is read as the edge of that
-        range: a live source that is far quicker or slower would else look like nothing ever seen.
-        """
-        return np.array([LATENCY_CLIP if n.endswith("_steps") else CLIP for n in self.features.names])
+        return normalised(self.features(view), self.mean, self.std)
 
     def logits(self, seen: Float) -> Float:
         """`[B, M]`, illegal moves not yet masked."""
@@ -89,14 +79,9 @@ class Head:
         return Head(features, moves, _stack(tensors), mean, std, description)
 
 
-def normalised(
-    features: Float,
-    mean: NDArray[np.float64],
-    std: NDArray[np.float64],
-    limits: NDArray[np.float64],
-) -> Float:
-    """clip((x - mean) / std, -limits, limits), `[B, F]`."""
-    return np.clip((features - mean) / std, -limits, limits).astype(np.float32)
+def normalised(features: Float, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Float:
+    """clip((x - mean) / std, -CLIP, CLIP), `[B, F]`."""
+    return np.clip((features - mean) / std, -CLIP, CLIP).astype(np.float32)
 
 
 def describe(features: Features, moves: MoveSet, **more: Any) -> dict[str, Any]:

@@ -41,9 +41,7 @@ def test_latency_counts_from_the_start_of_the_step_it_answers(heard: Arrivals, c
     assert np.isnan(heard.latency_ms[0])
 
 
-def test_a_late_answer_is_recorded_but_is_no_latency_of_the_present_step(
-    heard: Arrivals, clock: list[float]
-):
+def test_a_late_answer_is_recorded_but_is_no_latency_of_the_present_step(heard: Arrivals, clock: list[float]):
     heard.begin_step(np.array([8, 4]), began=100.008)
     clock[0] = 100.010
     heard.take(answer(lane=1, step=3))

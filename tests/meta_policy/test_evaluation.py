@@ -83,9 +83,7 @@ async def test_what_was_played_before_is_not_played_again(tmp_path: Path):
     ],
     ids=["other episodes", "another beta", "another mix"],
 )
-async def test_anything_else_is_played_anew(
-    tmp_path: Path, condition: Condition, arm: Arm, seeds: list[int]
-):
+async def test_anything_else_is_played_anew(tmp_path: Path, condition: Condition, arm: Arm, seeds: list[int]):
     player = Player()
     await evaluate(WHERE, [ARM], [1, 2], player, Parts(tmp_path))
     await evaluate(condition, [arm], seeds, player, Parts(tmp_path))

@@ -5,7 +5,7 @@ import pytest
 
 from agents.networks import MlpStack, StackShape
 from meta_policy.features import Features
-from meta_policy.head import CLIP, LATENCY_CLIP, Head, HeadDecider, HeadFileError, describe, normalised
+from meta_policy.head import Head, HeadDecider, HeadFileError, describe
 from meta_policy.moves import MoveSet
 from tests.meta_policy.worlds import executor, snapshot, view
 
@@ -35,8 +35,18 @@ def test_a_leased_step_is_shown_at_what_it_costs_in_return():
     assert column("dear.step_cost", view(beta=np.array([3.0]))) == 60.0
 
 
-def test_latency_is_shown_in_control_steps():
-    assert column("cheap.p99_steps", view(providers=snapshot(p99_ms=np.array([16.0, 1.0])))) == 2.0
+def test_latency_is_shown_by_how_late_answers_are():
+    slow = view(providers=snapshot(p50_ms=np.array([12.0, 1.0]), p95_ms=np.array([20.0, 2.0])))
+    assert column("cheap.p50_late", slow) == pytest.approx(np.log1p(1.0))
+    assert column("cheap.p95_late", slow) == pytest.approx(np.log1p(2.0))
+
+
+def test_answers_that_are_all_in_time_look_the_same_however_early_they_come():
+    early, just = (
+        FEATURES(view(providers=snapshot(p50_ms=one * 0.5, p95_ms=one, p99_ms=one * 2)))
+        for one in (np.array([0.1, 0.1]), np.array([2.0, 2.0]))
+    )
+    np.testing.assert_array_equal(early, just)
 
 
 def test_the_ensembles_disagreement_is_shown():
@@ -74,15 +84,3 @@ def test_the_decider_never_picks_an_illegal_move():
     for greedy in (True, False):
         moves = HeadDecider(head(), greedy).decide(many, legal)
         assert set(moves.tolist()) <= {0, 3}
-
-
-def test_a_source_far_quicker_than_in_training_reads_as_the_quickest_known():
-    mean, std = np.array([0.0, 0.3]), np.array([1.0, 0.06])
-    seen = normalised(np.array([[4.0, 0.0]], np.float32), mean, std, np.array([CLIP, LATENCY_CLIP]))
-    assert seen.tolist() == [[4.0, -LATENCY_CLIP]]
-
-
-def test_only_latencies_are_held_to_the_range_of_training():
-    features = Features(1, 1, ("rule", "strong"), 1.0, 200.0, 1000)
-    held = [name for name in features.names if name.endswith("_steps")]
-    assert held == [f"{p}.p{q}_steps" for p in ("rule", "strong") for q in (50, 95, 99)]
