@@ -29,9 +29,9 @@ MEDIUM_SHARE = 0.7
 TOLERANCE = 0.1  # of strong's return: how far from its share a weak or medium may lie to be chosen in order
 RULE = (
     "strong: the earliest checkpoint whose mean return reaches strong_at_least on the validation and on the "
-    "confirmation episodes, the highest of the others where none does or no bar is set; weak, medium: the pair nearest 0.45 and "
-    "0.7 of it with weak before medium before strong in training steps; where such a pair misses a share by "
-    "more than 0.1, the nearest earlier checkpoints whatever their order"
+    "confirmation episodes, the highest of the others where none does or no bar is set; weak, medium: the "
+    "pair nearest 0.45 and 0.7 of it with weak before medium before strong in training steps; where such a "
+    "pair misses a share by more than 0.1, the nearest earlier checkpoints whatever their order"
 )
 
 Say = Callable[[str], None]

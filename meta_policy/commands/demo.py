@@ -29,11 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     import uvloop
 
-    from meta_policy.demo import Shown, show, wanted
-    from meta_policy.demo_result import finish
-    from meta_policy.drawing import display_for
+    from meta_policy.demo.demo import Shown, show, wanted
+    from meta_policy.demo.drawing import display_for
+    from meta_policy.demo.progress import Pace
+    from meta_policy.demo.result import finish
     from meta_policy.presets import preset_of
-    from meta_policy.progress import Pace
 
     preset = preset_of(arguments.task)
     what = wanted(preset, arguments.executor_seed, arguments.episodes, arguments.period_scale)

@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     import uvloop
 
-    from meta_policy.comparison import Wanted, compare, estimated_s, write_all
+    from meta_policy.evaluation.comparison import Wanted, compare, estimated_s, write_all
     from meta_policy.presets import preset_of
 
     regimes = ("realtime", "blocking") if arguments.regime == "both" else (arguments.regime,)

@@ -30,11 +30,12 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from meta_policy import operating_points, places, seeds
-    from meta_policy.operating_points import MAIN_SHARE
+    from meta_policy import places, seeds
+    from meta_policy.evaluation import operating_points
+    from meta_policy.evaluation.operating_points import MAIN_SHARE
+    from meta_policy.live.stage import Setting
     from meta_policy.presets import preset_of
-    from meta_policy.stage import Setting
-    from meta_policy.virtual_stage import VirtualStage
+    from meta_policy.virtual.stage import VirtualStage
 
     preset = preset_of(arguments.task)
     episodes = seeds.first(seeds.VALIDATION, arguments.episodes)

@@ -23,10 +23,10 @@ def run(arguments: argparse.Namespace) -> int:
     import uvloop
 
     from meta_policy import places
-    from meta_policy.evaluation import VOID_MISSED_SHARE
+    from meta_policy.evaluation.evaluation import VOID_MISSED_SHARE
+    from meta_policy.live.recording import record
+    from meta_policy.live.stage import Setting
     from meta_policy.presets import preset_of
-    from meta_policy.recording import record
-    from meta_policy.stage import Setting
 
     preset = preset_of(arguments.task)
     setting = Setting(

@@ -32,9 +32,9 @@ def pair(text: str) -> tuple[float, float]:
 
 def run(arguments: argparse.Namespace) -> int:
     from agents.files import write_atomically
-    from meta_policy.config import HeadConfig
     from meta_policy.presets import preset_of
-    from meta_policy.runs import HeadRun, train
+    from meta_policy.training.config import HeadConfig
+    from meta_policy.training.runs import HeadRun, train
 
     given = {} if arguments.steps is None else {"total_steps": arguments.steps}
     task = preset_of(arguments.task).task

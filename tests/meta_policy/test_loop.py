@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meta_policy.baselines import Always, Never, Periodic
+from meta_policy.decision.baselines import Always, Never, Periodic
 from meta_policy.environment import Given
-from meta_policy.episodes import play
+from meta_policy.evaluation.episodes import play
 from meta_policy.loop import without_waiting
 from meta_policy.moves import DROP
 from tests.meta_policy.worlds import corridor_loop, virtual_guide

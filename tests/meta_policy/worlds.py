@@ -12,9 +12,9 @@ from agents.policy_file import FORMAT, Critics, Policy
 from meta_policy.lanes import Lanes
 from meta_policy.loop import Loop, Rules
 from meta_policy.moves import MoveSet
-from meta_policy.traces import Traces
 from meta_policy.view import NEVER, LaneView, ProviderSnapshot
-from meta_policy.virtual import Regime, VirtualGuide, VirtualSource
+from meta_policy.virtual.guide import Regime, VirtualGuide, VirtualSource
+from meta_policy.virtual.traces import Traces
 from protos.types import ProviderState
 
 READY = int(ProviderState.READY)

@@ -1,0 +1,1 @@
+"""How methods are compared: paired episodes, operating points, intervals, rows and tables."""
