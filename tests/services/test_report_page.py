@@ -4,9 +4,9 @@ import shutil
 import subprocess
 
 import pytest
-from tests.meta_policy.demo.test_report import EPISODE, RESULT
 
 from meta_policy.demo.report import render
+from tests.meta_policy.demo.test_report import EPISODE, RESULT
 
 pytestmark = pytest.mark.services
 
