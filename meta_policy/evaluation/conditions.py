@@ -34,13 +34,17 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One method at one operating point. `make` gives a fresh decider, so that no memory is carried over."""
+    """One method at one operating point. `make` gives a fresh decider, so that no memory is carried over.
+
+    `reads_doubt`: it goes by how much the executor's critics disagree, and is worth nothing once they cannot.
+    """
 
     method: str
     point: str
     make: Callable[[], Decider]
     beta: float = 0.0
     head_seed: int = -1
+    reads_doubt: bool = False
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from agents.client import GuidanceClient, Session
 from agents.policy_file import Policy
 from agents.tasks import task_info
 from meta_policy import places
+from meta_policy.evaluation import arms
 from meta_policy.evaluation.conditions import Arm, Condition, Regime
 from meta_policy.evaluation.episodes import Episode, play
 from meta_policy.lanes import Lanes
@@ -81,7 +82,9 @@ class Stage:
         rules = setting.preset.rules(setting.period_scale)
         loop = Loop(self.lanes, self.own, self.guide, self.moves, rules, setting.seed)
         with uncollected():
-            return await play(loop, arm.make(), seeds, arm.beta, watch, ended)
+            return await play(
+                loop, arms.decider_of(arm, self.own, setting.preset), seeds, arm.beta, watch, ended
+            )
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from dataclasses import replace
 from agents.policy_file import Policy
 from agents.tasks import task_info
 from meta_policy import places
+from meta_policy.evaluation import arms
 from meta_policy.evaluation.conditions import Arm, Condition
 from meta_policy.evaluation.episodes import Episode, play
 from meta_policy.lanes import Lanes
@@ -53,7 +54,7 @@ class VirtualStage:
         )
         rules = setting.preset.rules(setting.period_scale)
         loop = Loop(self._lanes, self._own, guide, self._moves, rules, setting.seed)
-        return await play(loop, arm.make(), seeds, arm.beta)
+        return await play(loop, arms.decider_of(arm, self._own, setting.preset), seeds, arm.beta)
 
     def play_now(self, arm: Arm, seeds: Sequence[int]) -> list[Episode]:
         """As `play`, for callers without an event loop."""
