@@ -50,8 +50,10 @@ class PolicyFile:
 
     def normalise(self, observations: np.ndarray) -> np.ndarray:
         """Raw ``[B, O]`` to float32 ``[B, O]``."""
-        scaled = (observations - self.norm_mean) / self.norm_std
-        clipped: np.ndarray = np.clip(scaled, -self.norm_clip, self.norm_clip, out=scaled)
+        scaled = observations - self.norm_mean
+        scaled /= self.norm_std
+        np.maximum(scaled, -self.norm_clip, out=scaled)  # np.clip asks three questions first
+        clipped: np.ndarray = np.minimum(scaled, self.norm_clip, out=scaled)
         return clipped.astype(np.float32)
 
 

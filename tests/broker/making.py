@@ -41,10 +41,10 @@ def a_call(deadline: float = 1e9, task: str = TASK) -> Call:
     return Call("tenant", task, deadline)
 
 
-def write_policy(path: Path, inputs: int = 11, actions: int = 3, **changes: object) -> Path:
+def write_policy(path: Path, inputs: int = 11, actions: int = 3, hidden: int = 8, **changes: object) -> Path:
     """A small random policy as exported; ``changes`` replace top-level entries of its description."""
     rng = np.random.default_rng(0)
-    sizes = (inputs, 8, actions)
+    sizes = (inputs, hidden, actions)
     tensors: dict[str, np.ndarray] = {
         "norm.mean": rng.standard_normal(inputs),
         "norm.std": np.full(inputs, 2.0),

@@ -1,5 +1,6 @@
 """Exported policies: the same numbers as the agents' own, and nothing that cannot be run is loaded."""
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,9 @@ from agents.policy_file import FORMAT, Policy
 from broker.outcomes import AttemptOutcome
 from broker.providers.interface import ProviderError
 from broker.providers.making import Making, SetupError
-from broker.providers.policy import PolicySettings, make_policy
+from broker.providers.policy import INLINE_FLOPS, PolicySettings, make_policy
 from broker.providers.policy_file import PolicyFileError, load_policy_file
+from broker.providers.policy_forward import flops_a_row
 from broker.testing import ManualClock
 from protos.types import ProviderState
 from tests.broker.making import TASK, a_call, a_query, a_task, write_policy
@@ -63,6 +65,37 @@ async def test_the_same_raw_observations_give_the_agents_own_actions_to_a_millio
     expected, _ = policy.predict(query.observations["observation"])
     assert np.abs(guided.guidance.actions - expected).max() <= 1e-6
     assert guided.guidance.actions.dtype == np.float32
+    await provider.close()
+
+
+async def test_a_few_rows_are_answered_on_the_spot_and_many_on_a_thread_with_the_same_actions(tmp_path):
+    policy = exported_by_agents(tmp_path / "policy.safetensors")
+    provider = made(tmp_path / "policy.safetensors")
+    await provider.start()
+    most = INLINE_FLOPS // (2 * (11 * 64 + 64 * 64 + 64 * 3))
+    few, many = a_query(rows=most), a_query(rows=most + 1)
+    on_the_spot = provider.guide(few, a_call())
+    with pytest.raises(StopIteration) as ended:
+        on_the_spot.send(None)  # it never waits
+    later = asyncio.create_task(provider.guide(many, a_call()))
+    await asyncio.sleep(0)
+    assert not later.done()
+    for query, guided in ((few, ended.value.value), (many, await later)):
+        expected, _ = policy.predict(query.observations["observation"])
+        assert np.abs(guided.guidance.actions - expected).max() <= 1e-6
+        assert guided.provider_us > 0
+    await provider.close()
+
+
+async def test_one_row_of_a_large_network_does_not_hold_the_loop_up(tmp_path):
+    assert flops_a_row(load_policy_file(write_policy(tmp_path / "p.safetensors"))) == 2 * (11 * 8 + 8 * 3)
+    path = write_policy(tmp_path / "wide.safetensors", hidden=40_000)
+    provider = made(path)
+    await provider.start()
+    asked = asyncio.create_task(provider.guide(a_query(), a_call()))
+    await asyncio.sleep(0)
+    assert not asked.done()
+    assert (await asked).guidance.actions.shape == (1, 3)
     await provider.close()
 
 
