@@ -372,8 +372,7 @@ class Service:
 
 def _price_each(called: Called, rows: int) -> float:
     """USD that was charged for each row of a call."""
-    usage = called.guided.usage
-    return usage.price_usd / rows if usage is not None and usage.price_usd else 0.0
+    return called.charged_usd / rows
 
 
 def _id_reused() -> InvalidRequest:

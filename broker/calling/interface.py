@@ -16,13 +16,14 @@ from protos.types import Query
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Called:
-    """A completed call. ``guided.usage.price_usd`` is what was charged for it: None where nothing was.
+    """A completed call. ``charged_usd`` is what it has cost for all its rows, attempts before included.
 
     ``attempts`` counts all that were scheduled; ``degraded``: the fallback answered.
     """
 
     guided: Guided
     provider_id: str
+    charged_usd: float = 0.0
     attempts: int = 1
     degraded: bool = False
 

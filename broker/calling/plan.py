@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 
 from broker.calling.interface import Called
 from broker.calling.reserve import ExtraAttempts, reserve_s
-from broker.calling.spend import charge_when_cut
 from broker.clock import Clock
 from broker.errors import BrokerError, DeadlineReached, OverBudget, Unavailable
 from broker.events import AttemptEnded, AttemptStarted, Event
 from broker.outcomes import AttemptOutcome
-from broker.providers.interface import Call, Guided, Provider, ProviderError, Usage
+from broker.providers.interface import Call, Guided, Provider, ProviderError
 from broker.routing.interface import Plan, Records
-from protos.types import Price, Query
+from protos.types import Query
 
 RETRY_HINT_MS = 1000  # where no source has said when it is back
 INSTANTLY = 1e-9
@@ -28,7 +27,6 @@ class _Ask:
     query: Query
     call: Call
     attempts: int = 0
-    charged_usd: float = 0.0  # by attempts that gave nothing usable
     said: tuple[Guided, str] | None = None  # the last completed call that gave nothing usable, and whose
     refused: BrokerError | None = None  # the last attempt that the broker itself called off
 
@@ -69,7 +67,7 @@ class PlanFollower:
         if ask.said is None:
             raise self._failure(ask)
         guided, provider_id = ask.said
-        return Called(_priced(guided, ask.charged_usd), provider_id, ask.attempts)
+        return Called(guided, provider_id, call.bill.usd, ask.attempts)
 
     def follow_now(self, plan: Plan, query: Query, call: Call) -> Called | None:
         """Only free sources are tried here: one that fails is asked again by :meth:`follow`, at no cost."""
@@ -152,13 +150,12 @@ class PlanFollower:
             ended = _as_provider_error(error)
         finally:
             self._end(provider_id, began_at, ask.query.rows, ended)
-        ask.charged_usd += _charged(ended, source.info.price, ask.query.rows)
         if isinstance(ended, ProviderError):
             return None
         if not ended.outcome.usable:
             ask.said = ended, provider_id
             return None
-        return Called(_priced(ended, ask.charged_usd), provider_id, ask.attempts)
+        return Called(ended, provider_id, ask.call.bill.usd, ask.attempts)
 
     def _begin(self, provider_id: str, rows: int) -> float:
         self._records.started(provider_id)
@@ -200,21 +197,6 @@ def _words(plan: Plan) -> str:
     tried = [f"{step.provider_id}: gave no answer" for step in plan.attempts]
     kept_out = [f"{step.provider_id}: {step.why}" for step in plan.excluded]
     return "no source can answer now (" + ("; ".join(tried + kept_out) or "the route has none") + ")"
-
-
-def _charged(ended: Guided | ProviderError, price: Price, rows: int) -> float:
-    """USD that the layer below has charged for one attempt."""
-    if isinstance(ended, ProviderError):
-        return charge_when_cut(ended, price, rows)
-    return (ended.usage and ended.usage.price_usd) or 0.0
-
-
-def _priced(guided: Guided, usd: float) -> Guided:
-    """The reply with what the ask has cost in all: its caller pays for the attempts before as well."""
-    usage = guided.usage or Usage()
-    if usd == (usage.price_usd or 0.0):
-        return guided
-    return replace(guided, usage=replace(usage, price_usd=usd))
 
 
 def _as_provider_error(error: Exception) -> ProviderError:

@@ -5,35 +5,22 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from broker.calling.layer import Layer
 from broker.clock import Clock
 from broker.providers.interface import Call, Guided, Immediate, Provider
-from protos.types import ProviderInfo, ProviderState, Query
+from protos.types import Query
 
 
-class Slots:
+class Slots(Layer):
     """Stands inside the timeout, so that waiting counts, and outside of spend, so that it costs nothing.
 
     ``slots`` may be shared by several layers around one source.
     """
 
     def __init__(self, inner: Provider, clock: Clock, slots: asyncio.Semaphore) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._clock = clock
         self._slots = slots
-
-    @property
-    def info(self) -> ProviderInfo:
-        return self._inner.info
-
-    @property
-    def state(self) -> ProviderState:
-        return self._inner.state
-
-    async def start(self) -> None:
-        await self._inner.start()
-
-    async def close(self) -> None:
-        await self._inner.close()
 
     async def guide(self, query: Query, call: Call) -> Guided:
         if not self._slots.locked():

@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 from broker.accounts import Accounts
+from broker.calling.layer import Layer
 from broker.clock import Clock
 from broker.events import Event, UsageDoubted
 from broker.outcomes import AttemptOutcome
 from broker.providers.interface import Call, Guided, Immediate, Provider, ProviderError, Usage
-from protos.types import Price, ProviderInfo, ProviderState, Query
+from protos.types import Price, Query
 
 RESERVATION_SLACK_S = 30.0  # past the call's deadline, for a broker that is slow to settle
 ABSURD_FACTOR = 100.0  # more than so many times the estimate is taken for a fault of the source
 MAX_TOKENS = 10_000_000
 
 
-class Spend:
-    """Charges one provider's calls. What is charged goes out in ``guided.usage.price_usd``.
+class Spend(Layer):
+    """Charges one provider's calls, and writes every charge on the call's bill: only here is one made.
 
     A call that completed is charged, whatever it said. One that was cut short, by its clock or by its caller,
     is charged its estimate if the source is billed when cancelled, else nothing; one that failed is free.
@@ -29,24 +29,10 @@ class Spend:
     def __init__(
         self, inner: Provider, accounts: Accounts, clock: Clock, emit: Callable[[Event], None]
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._accounts = accounts
         self._clock = clock
         self._emit = emit
-
-    @property
-    def info(self) -> ProviderInfo:
-        return self._inner.info
-
-    @property
-    def state(self) -> ProviderState:
-        return self._inner.state
-
-    async def start(self) -> None:
-        await self._inner.start()
-
-    async def close(self) -> None:
-        await self._inner.close()
 
     async def guide(self, query: Query, call: Call) -> Guided:
         """Raises :class:`broker.errors.OverBudget` before the source is asked."""
@@ -57,21 +43,26 @@ class Spend:
         try:
             guided = await self._inner.guide(query, call)
         except BaseException as error:
-            self._accounts.settle(reservation, charge_when_cut(error, price, query.rows))
+            self._charge(reservation, charge_when_cut(error, price, query.rows), call)
             raise
-        return self._settled(reservation, guided, price, query.rows)
+        self._settle(reservation, guided, query, call)
+        return guided
 
     def _reserve(self, price: Price, query: Query, call: Call) -> int:
         ttl_s = max(0.0, call.deadline - self._clock.now()) + RESERVATION_SLACK_S
         estimate = price.estimate(0) * query.rows
         return self._accounts.reserve(call.tenant, self._inner.info.provider_id, estimate, ttl_s)
 
-    def _settled(self, reservation: int, guided: Guided, price: Price, rows: int) -> Guided:
-        charged, doubted = charge_of(guided.usage, price, rows)
+    def _settle(self, reservation: int, guided: Guided, query: Query, call: Call) -> None:
+        info = self._inner.info
+        usd, doubted = charge_of(guided.usage, info.price, query.rows)
         if doubted:
-            self._emit(UsageDoubted(self._inner.info.provider_id))
-        self._accounts.settle(reservation, charged)
-        return replace(guided, usage=replace(guided.usage or Usage(), price_usd=charged))
+            self._emit(UsageDoubted(info.provider_id))
+        self._charge(reservation, usd, call)
+
+    def _charge(self, reservation: int, usd: float, call: Call) -> None:
+        self._accounts.settle(reservation, usd)
+        call.bill.usd += usd
 
 
 class ImmediateSpend(Spend):
@@ -96,9 +87,10 @@ class ImmediateSpend(Spend):
         try:
             guided = self._immediate.guide_now(query, call)
         except BaseException as error:
-            self._accounts.settle(reservation, charge_when_cut(error, price, query.rows))
+            self._charge(reservation, charge_when_cut(error, price, query.rows), call)
             raise
-        return self._settled(reservation, guided, price, query.rows)
+        self._settle(reservation, guided, query, call)
+        return guided
 
 
 def spending(inner: Provider, accounts: Accounts, clock: Clock, emit: Callable[[Event], None]) -> Spend:

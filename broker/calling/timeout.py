@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from broker.calling.layer import Layer
 from broker.clock import Clock
 from broker.outcomes import AttemptOutcome
 from broker.providers.interface import Call, Guided, Immediate, Provider, ProviderError
 from broker.timers.alarms import Alarms
-from protos.types import ProviderInfo, ProviderState, Query
+from protos.types import Query
 
 
-class Timeout:
+class Timeout(Layer):
     """Cancels what runs late and says so as ``deadline``; being cancelled from outside stays a cancellation.
 
     A source that raises CancelledError though nobody cancelled it is at fault: let through, it would look
@@ -20,23 +21,9 @@ class Timeout:
     """
 
     def __init__(self, inner: Provider, clock: Clock, alarms: Alarms) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._clock = clock
         self._alarms = alarms
-
-    @property
-    def info(self) -> ProviderInfo:
-        return self._inner.info
-
-    @property
-    def state(self) -> ProviderState:
-        return self._inner.state
-
-    async def start(self) -> None:
-        await self._inner.start()
-
-    async def close(self) -> None:
-        await self._inner.close()
 
     async def guide(self, query: Query, call: Call) -> Guided:
         now, timeout_ms = self._clock.now(), self._inner.info.timeout_ms

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from broker.outcomes import AttemptOutcome
@@ -12,7 +12,7 @@ from protos.types import Guidance, ProviderInfo, ProviderState, Query, ValidWhil
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call used. ``price_usd``, when a source states it, settles the call, not the list price."""
+    """What a source says a call used. ``price_usd``, when stated, settles the call, not the list price."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -32,13 +32,25 @@ class Guided:
     valid_while: ValidWhile | None = None
 
 
+@dataclass(slots=True)
+class Bill:
+    """USD charged so far for one call, attempts that came to nothing included."""
+
+    usd: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who a call is for and how long it may take; ``deadline`` is absolute on the broker's clock, seconds."""
+    """Who a call is for and how long it may take; ``deadline`` is absolute on the broker's clock, seconds.
+
+    All attempts of one call have the same ``bill``: whoever charges writes on it, so that what the caller is
+    told and what the ledger holds are one number.
+    """
 
     tenant: str
     task: str
     deadline: float
+    bill: Bill = field(default_factory=Bill, compare=False)
 
 
 class ProviderError(Exception):

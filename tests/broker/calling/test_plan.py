@@ -248,7 +248,7 @@ async def test_all_that_an_ask_has_cost_is_on_its_answer(stage):
     prices = {"a": Price(usd_per_ask=0.25), "b": Price(usd_per_ask=0.5)}
     stage = stage({"a": [SILENT], "b": []}, prices=prices)
     called = await stage.asked(a_plan("ab"))
-    assert called.guided.usage.price_usd == 0.75
+    assert called.charged_usd == 0.75
     assert stage.purse.settled == [("a", 0.25), ("b", 0.5)]
 
 
@@ -256,7 +256,7 @@ async def test_a_failed_call_costs_nothing_and_a_cut_one_what_its_source_says(st
     prices = {name: Price(0.25, billed_when_cancelled=name == "b") for name in "ab"}
     stage = stage({"a": [NEVER], "b": [NEVER], "c": []}, prices=prices, timeouts={"a": 100, "b": 100})
     called = await stage.asked(a_plan("abc"))
-    assert called.guided.usage.price_usd == 0.25
+    assert called.charged_usd == 0.25
     assert stage.purse.settled == [("a", 0.0), ("b", 0.25)]
 
 
@@ -277,7 +277,7 @@ async def test_a_reply_that_cannot_be_used_is_still_told_and_priced_when_nothing
     stage = stage({"a": [SILENT], "b": [FAULT]}, prices={"a": Price(0.25)})
     called = await stage.asked(a_plan("ab"), seconds=1)
     assert (called.guided.outcome, called.provider_id) == (AttemptOutcome.NO_GUIDANCE, "a")
-    assert (called.guided.usage.price_usd, called.attempts) == (0.25, 2)
+    assert (called.charged_usd, called.attempts) == (0.25, 2)
 
 
 # ------------------------------------------------------------ cancellation
