@@ -59,6 +59,7 @@ def make_scripted(settings: ScriptedSettings, making: Making) -> ScriptedProvide
         price=settings.price.price(),
         tasks=(TASK,),
         timeout_ms=settings.timeout_ms,
+        max_concurrency=settings.max_concurrency,
         leasable=settings.leasable,
     )
 
