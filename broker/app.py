@@ -246,15 +246,15 @@ class Broker:
         settings = {name: kind.settings for name, kind in self._kinds.items()}
         return load(self._path, settings, ROUTE_SETTINGS, self._environ)
 
-    def _retire(self, providers: list[Provider]) -> None:
+    def _retire(self, providers: list[Provider], config: Config) -> None:
         """Close sources that are out of use once the last call that may still use them is over."""
+        longest_s = max(settings.final_cap_ms for settings in config.providers) / 1000
         for provider in providers:
-            self._keep(self._close_later(provider))
+            self._keep(self._close_later(provider, self.clock.now() + longest_s + CLOSE_SLACK_S))
 
-    async def _close_later(self, provider: Provider) -> None:
-        caps = [settings.final_cap_ms for settings in self.config.providers]
+    async def _close_later(self, provider: Provider, when: float) -> None:
         try:
-            await self.clock.sleep_until(self.clock.now() + max(caps) / 1000 + CLOSE_SLACK_S)
+            await self.clock.sleep_until(when)
         finally:
             await provider.close()
 

@@ -74,6 +74,8 @@ def _on_signals(broker: Broker, stopping: asyncio.Event) -> None:
         stopping.set()
 
     def start_reload() -> None:
+        if stopping.is_set():
+            return
         task = loop.create_task(reload(broker))
         reloads.add(task)
         task.add_done_callback(reloads.discard)

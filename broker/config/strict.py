@@ -6,6 +6,7 @@ a price carries its unit in the key, so a key without one is an unknown key.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -43,15 +44,23 @@ def _below_the_file(value: Any, info: ValidationInfo) -> Any:
 
 
 def _existing_file(value: Path) -> Path:
-    if not value.is_file():
+    if not _says(value.is_file):
         raise ValueError("no such file")
     return value
 
 
 def _existing_folder(value: Path) -> Path:
-    if not value.is_dir():
+    if not _says(value.is_dir):
         raise ValueError("no such folder")
     return value
+
+
+def _says(question: Callable[[], bool]) -> bool:
+    """A path that cannot even be looked at (too long, a folder that is closed) is an error of its own."""
+    try:
+        return question()
+    except OSError as error:
+        raise ValueError(f"cannot be looked at: {error.strerror}") from None
 
 
 Many = Annotated[tuple[T, ...], BeforeValidator(_tuple_of_list)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from broker.config import Config, ConfigError
@@ -26,14 +26,18 @@ class Changes:
 
 @dataclass(slots=True, eq=False)
 class Reloader:
-    """``install`` swaps everything to what was assembled; ``retire`` closes sources that are out of use."""
+    """``install`` swaps everything to what was assembled; ``retire`` closes sources that are out of use, each
+    as it was configured.
+
+    A source is made anew when its settings, its files' contents, its tasks or a source it stands on changed.
+    """
 
     read: Callable[[], Config]
     assembly: Assembly
     current: Assembled
     generation: int
     install: Callable[[Assembled, int], None]
-    retire: Callable[[list[Provider]], None]
+    retire: Callable[[list[Provider], Config], None]
     emit: Callable[[Event], None]
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -54,21 +58,29 @@ class Reloader:
             after = self.assembly.assemble(config, generation, before)
         except (ConfigError, SetupError) as error:
             raise _refused(str(error)) from error
-        fresh = [p for name, p in after.providers.items() if before.providers.get(name) is not p]
-        await _start(fresh)
+        await _start({name: p for name, p in after.providers.items() if before.providers.get(name) is not p})
         self.current, self.generation = after, generation
         self.install(after, generation)
-        self.retire([p for name, p in before.providers.items() if after.providers.get(name) is not p])
+        unused = [p for name, p in before.providers.items() if after.providers.get(name) is not p]
+        self.retire(unused, before.config)
         self.emit(Reloaded(True, generation))
         return _changes(before, after, generation)
 
 
-async def _start(providers: list[Provider]) -> None:
-    try:
-        await asyncio.gather(*(provider.start() for provider in providers))
-    except SetupError as error:
-        await asyncio.gather(*(provider.close() for provider in providers), return_exceptions=True)
-        raise _refused(str(error)) from error
+async def _start(providers: Mapping[str, Provider]) -> None:
+    """All of them or none. Whatever a source fails with as it starts, the old ones serve on."""
+    starts = [provider.start() for provider in providers.values()]
+    results = await asyncio.gather(*starts, return_exceptions=True)
+    for name, failed in zip(providers, results, strict=True):
+        if failed is not None:
+            await asyncio.gather(*(p.close() for p in providers.values()), return_exceptions=True)
+            raise _refused(_fault(name, failed)) from failed
+
+
+def _fault(provider_id: str, failed: BaseException) -> str:
+    if isinstance(failed, SetupError):
+        return f"providers.{provider_id}.{failed}"
+    return f"providers.{provider_id}: could not be started ({type(failed).__name__})"
 
 
 def _refuse_restart_only(before: Config, after: Config) -> None:

@@ -10,19 +10,30 @@ from broker.config import Config, ProviderSettings
 from broker.outcomes import AttemptOutcome
 from broker.providers.interface import Call, Guided, Provider, ProviderError
 from broker.providers.making import Kind, Making, SetupError
+from broker.setup.contents import Digests, digests_of
 from broker.setup.task_folder import TaskFolder, TaskFolderError, load_task_folder
 from protos.types import ProviderInfo, ProviderKind, ProviderState, Query
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """What one configuration is made of. ``generations``: when each source was last configured anew."""
+    """What one configuration is made of.
+
+    ``generations``: when each source was last configured anew; ``digests``: what its files held then.
+    """
 
     config: Config
     folders: Mapping[str, TaskFolder] = field(default_factory=dict)
-    providers: Mapping[str, Provider] = field(default_factory=dict)
-    generations: Mapping[str, int] = field(default_factory=dict)
-    disabled: Mapping[str, str] = field(default_factory=dict)  # why, in words, by id
+    digests: Mapping[str, Digests] = field(default_factory=dict)
+    providers: dict[str, Provider] = field(default_factory=dict)
+    generations: dict[str, int] = field(default_factory=dict)
+    disabled: dict[str, str] = field(default_factory=dict)  # why, in words, by id
+
+    def keep(self, name: str, before: Assembled) -> None:
+        """Take a source over as it is."""
+        self.providers[name], self.generations[name] = before.providers[name], before.generations[name]
+        if name in before.disabled:
+            self.disabled[name] = before.disabled[name]
 
 
 class DisabledProvider:
@@ -53,50 +64,55 @@ class Assembly:
 
     def assemble(self, config: Config, generation: int, before: Assembled | None = None) -> Assembled:
         """Raises SetupError, its ``key`` naming the table, where a source or a task cannot be made."""
-        folders = _folders(config)
-        providers: dict[str, Provider] = {}
-        generations: dict[str, int] = {}
-        disabled: dict[str, str] = {}
+        digests = {settings.id: _digests(settings) for settings in config.providers}  # before they are read
+        after = Assembled(config, _folders(config), digests)
         for settings in config.providers_in_order():
             name = settings.id
-            tasks = {task: folders[task] for task in _tasks_of(config, name) if task in folders}
-            if before is not None and self._unchanged(config, folders, before, settings, generations):
-                providers[name], generations[name] = before.providers[name], before.generations[name]
-                disabled |= {name: before.disabled[name]} if name in before.disabled else {}
+            if before is not None and self._unchanged(before, after, settings):
+                after.keep(name, before)
                 continue
-            generations[name] = generation
+            after.generations[name] = generation
             missing = settings.missing_secret(self._environ)
             if missing is not None:
-                disabled[name], providers[name] = missing, DisabledProvider(settings)
+                after.disabled[name], after.providers[name] = missing, DisabledProvider(settings)
                 continue
-            providers[name] = self._make(settings, Making(self._clock, tasks, dict(providers)))
-        return Assembled(config, folders, providers, generations, disabled)
+            tasks = {task: after.folders[task] for task in _tasks_of(config, name) if task in after.folders}
+            after.providers[name] = self._make(settings, Making(self._clock, tasks, dict(after.providers)))
+        return after
 
     def _make(self, settings: ProviderSettings, making: Making) -> Provider:
         try:
             return self._kinds[settings.kind].make(settings, making)
         except SetupError as error:
-            raise SetupError(f"providers.{settings.id}.{error.key}", error.message) from error
+            raise _of_source(settings, error) from error
 
-    def _unchanged(
-        self,
-        config: Config,
-        folders: Mapping[str, TaskFolder],
-        before: Assembled,
-        settings: ProviderSettings,
-        generations: Mapping[str, int],
-    ) -> bool:
+    def _unchanged(self, before: Assembled, after: Assembled, settings: ProviderSettings) -> bool:
+        """Whether a source may stay as it is: settings, files, secrets, tasks, and what it stands on."""
         name = settings.id
         if name not in before.providers or before.config.provider(name) != settings:
             return False
+        if before.digests[name] != after.digests[name]:
+            return False
         if (settings.missing_secret(self._environ) is None) == (name in before.disabled):
             return False
-        tasks = _tasks_of(config, name)
+        tasks = _tasks_of(after.config, name)
         if tasks != _tasks_of(before.config, name):
             return False
-        if any(folders.get(task) != before.folders.get(task) for task in tasks):
+        if any(after.folders.get(task) != before.folders.get(task) for task in tasks):
             return False
-        return all(generations[r] == before.generations.get(r) for r in settings.references())
+        return all(after.generations[r] == before.generations.get(r) for r in settings.references())
+
+
+def _digests(settings: ProviderSettings) -> Digests:
+    try:
+        return digests_of(settings)
+    except SetupError as error:
+        raise _of_source(settings, error) from error
+
+
+def _of_source(settings: ProviderSettings, error: SetupError) -> SetupError:
+    """The same, its key naming the source as well."""
+    return SetupError(f"providers.{settings.id}.{error.key}", error.message)
 
 
 def _folders(config: Config) -> dict[str, TaskFolder]:

@@ -7,17 +7,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
 import httpx
+import numpy as np
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from protos import codec
 from protos.guidance.v1 import guidance_pb2 as pb
 from protos.guidance.v1.guidance_pb2_grpc import GuidanceServiceStub
 from tests.broker.house import batch
+from tests.broker.live import Caller
+from tests.broker.making import write_policy
 from tests.e2e.wire import Stream, a_hello
 
 GRACE_S = 3.0
@@ -36,6 +41,19 @@ kind = "simulated"
 answer = [0.5]
 latency = {{ distribution = "constant", value_ms = 800.0 }}
 price = {{ usd_per_ask = 0.004 }}
+"""
+
+
+POLICY = """
+[server]
+address = "127.0.0.1:{port}"
+admin_address = "127.0.0.1:{admin}"
+[tasks.task]
+route = {{ strategy = "fixed", providers = ["strong"] }}
+[[providers]]
+id = "strong"
+kind = "policy"
+file = "strong.safetensors"
 """
 
 
@@ -67,16 +85,24 @@ def serve(file: Path) -> subprocess.Popen[str]:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
+    with started(tmp_path, CONFIG) as served:
+        yield served
+
+
+@contextmanager
+def started(folder: Path, config: str) -> Iterator[Served]:
     port, admin = free_port(), free_port()
-    file = tmp_path / "broker.toml"
-    file.write_text(CONFIG.format(port=port, admin=admin))
+    file = folder / "broker.toml"
+    file.write_text(config.format(port=port, admin=admin))
     process = serve(file)
-    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        grpc.channel_ready_future(channel).result(timeout=60)
-    yield Served(process, port, admin, file)
-    if process.poll() is None:
-        process.kill()
-    process.communicate()
+    try:
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            grpc.channel_ready_future(channel).result(timeout=60)
+        yield Served(process, port, admin, file)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
 
 
 async def unary(stub: GuidanceServiceStub, ask_id: int) -> pb.AnswerBatch:
@@ -168,6 +194,37 @@ async def test_it_says_that_it_serves_and_sighup_reads_the_configuration_again(s
         served.signal(signal.SIGHUP)
         await asyncio.sleep(0.3)
         assert (await stub.ListProviders(pb.ListProvidersRequest())).config_generation == 2
+
+
+async def told(served: Served, event: str) -> str:
+    """The next line of the broker's log about this."""
+    assert served.process.stdout is not None
+    while event not in (line := await asyncio.to_thread(served.process.stdout.readline)):
+        assert line, "the broker has ended"
+    return line
+
+
+async def test_sighup_loads_a_policy_file_retrained_under_its_name_and_refuses_a_broken_one(tmp_path):
+    policy = write_policy(tmp_path / "strong.safetensors", hidden=8)
+    with started(tmp_path, POLICY) as served:
+        async with grpc.aio.insecure_channel(served.address) as channel:
+            caller, stub = Caller(channel), GuidanceServiceStub(channel)
+            before = await action(caller)
+            write_policy(policy, hidden=4)
+            served.signal(signal.SIGHUP)
+            await generation(stub, 2)
+            after = await action(caller)
+            assert after != before
+            policy.write_bytes(policy.read_bytes()[:100])
+            served.signal(signal.SIGHUP)
+            assert "providers.strong.file" in await told(served, "reload_refused")
+            assert (await stub.ListProviders(pb.ListProvidersRequest(), timeout=10)).config_generation == 2
+            assert await action(caller) == after
+
+
+async def action(caller: Caller) -> list[float]:
+    answer = codec.answer_from_proto(await caller.ask("task", np.ones(11)))
+    return answer.guidance.actions[0].tolist()
 
 
 def test_a_taken_port_is_named_and_ends_the_start(tmp_path):

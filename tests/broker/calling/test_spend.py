@@ -16,6 +16,8 @@ from tests.broker.making import a_call, a_query
 
 PER_ASK = Price(usd_per_ask=0.004)
 TOKENS = Price(usd_per_ask=0.001, usd_per_input_token=1e-6, usd_per_output_token=2e-6)
+
+
 @pytest.mark.parametrize(
     ("usage", "price", "rows", "charged", "doubted"),
     [
