@@ -41,7 +41,7 @@ class AskEnv(gymnasium.Env):  # type: ignore[type-arg]
     ) -> None:
         self.preset = preset_of(task)
         folder = executors or places.executors(self.preset, executor_seed)
-        traces = traces_for(self.preset, places.traces(self.preset).parent)
+        traces = traces_for(self.preset, places.traces(self.preset, self.preset.period_ms))
         self.loop, self.guide = virtual_loop(self.preset, folder, traces, lanes=1, regime=regime)
         self.costs = costs_of(self.preset, regime)
         self.features = features_for(self.loop, self.preset)

@@ -38,8 +38,9 @@ def points(preset: Preset) -> Path:
     return root() / "artifacts" / "heads" / preset.short_name / "points.json"
 
 
-def traces(preset: Preset) -> Path:
-    return root() / "artifacts" / "traces" / f"{preset.short_name}.json"
+def traces(preset: Preset, period_ms: float) -> Path:
+    """Latencies recorded at one control period."""
+    return root() / "artifacts" / "traces" / preset.short_name / f"{period_ms:g}ms.json"
 
 
 def frontier() -> Path:

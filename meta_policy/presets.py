@@ -77,7 +77,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 rate=200.0,
                 kappa=0.05,
                 tau=20.0,
-                betas=(0.6, 3.5),
+                betas=(0.8, 8.0),
             ),
             Preset(
                 "guidance/PerturbedHalfCheetah-v0",

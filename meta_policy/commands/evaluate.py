@@ -18,10 +18,15 @@ def add(commands: Any) -> None:
     clock.add_argument("--virtual", action="store_true", help="recorded latencies, no broker")
     evaluate.add_argument("--out", type=Path, required=True)
     evaluate.add_argument("--episodes", type=int, default=100)
-    evaluate.add_argument("--lanes", type=int, default=20)
+    evaluate.add_argument("--lanes", type=int, default=4)
     evaluate.add_argument("--executors", default="1,2", help="executor seeds")
     evaluate.add_argument("--regime", choices=("realtime", "blocking", "both"), default="realtime")
-    evaluate.add_argument("--period-scales", default="1", help="control periods, in the task's own")
+    evaluate.add_argument(
+        "--period-scales",
+        default="1",
+        help="control periods, in the task's own; claims are made at the first, live is held against virtual "
+        "at all",
+    )
     evaluate.add_argument(
         "--all-baselines",
         action="store_true",

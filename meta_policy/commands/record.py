@@ -11,11 +11,11 @@ def add(commands: Any) -> None:
     record = commands.add_parser("record", help="record latency traces through a real broker")
     record.add_argument("task", nargs="?", default="PerturbedHopper")
     record.add_argument("--executor-seed", type=int, default=1)
-    record.add_argument("--lanes", type=int, default=8)
+    record.add_argument("--lanes", type=int, default=4)
     record.add_argument("--episodes", type=int, default=60)
     record.add_argument("--latency-scale", type=float, default=1.0)
     record.add_argument("--period-scale", type=float, default=1.0, help="control periods, in the task's own")
-    record.add_argument("--out", type=Path, help="default: artifacts/traces/TASK.json")
+    record.add_argument("--out", type=Path, help="default: artifacts/traces/TASK/PERIODms.json")
     record.set_defaults(run=run)
 
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     if missed > VOID_MISSED_SHARE:
         print("too many for these latencies to be believed; nothing was written. Try on a quiet machine.")
         return 1
-    path = arguments.out or places.traces(preset)
+    path = arguments.out or places.traces(preset, setting.period_ms)
     traces.save(path)
     print(path)
     return 0

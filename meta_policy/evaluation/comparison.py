@@ -34,8 +34,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to compare. `period_scales` other than 1 are played by never and the head at the main point
-    only, to hold live against virtual at other control rates."""
+    """What to compare. The first of `period_scales` is the one that claims are made at. The others are played
+    by never and the head at the main point only, to hold live against virtual at other control rates."""
 
     preset: Preset
     live: bool
@@ -43,7 +43,7 @@ class Wanted:
     regimes: tuple[Regime, ...] = ("realtime",)
     period_scales: tuple[float, ...] = (1.0,)
     episodes: int = 100
-    lanes: int = 20
+    lanes: int = 4
     all_baselines: bool = False
 
     def settings(self) -> list[Setting]:
@@ -51,7 +51,7 @@ class Wanted:
         return [
             Setting(self.preset, executor, self.lanes, regime, scale)
             for regime in self.regimes
-            for scale in (self.period_scales if regime == "realtime" else (1.0,))
+            for scale in (self.period_scales if regime == "realtime" else self.period_scales[:1])
             for executor in self.executor_seeds
         ]
 
@@ -78,7 +78,7 @@ def arms_of(wanted: Wanted, setting: Setting) -> list[Arm]:
     points = operating_points.load(places.points(preset), setting.executor_seed)
     points = [point for point in points if point.head_seed in heads]
     main = {operating_points.main_point(of_head(points, seed)) for seed in heads} if points else set()
-    if setting.period_scale != 1.0:
+    if setting.period_scale != wanted.period_scales[0]:
         return [arms.never(), *(_head(heads, point) for point in points if point in main)]
     chosen = [arms.never(), *arms.always(preset)]
     for point in points:
@@ -142,7 +142,7 @@ def write_all(wanted: Wanted, results: Sequence[Result], out: Path) -> None:
         costs = costs_of(wanted.preset, result.setting.regime)
         for played in (*result.live, *result.virtual):
             rows += rows_of(played, costs)
-        if result.setting.period_scale == 1.0:
+        if result.setting.period_scale == wanted.period_scales[0]:
             tables.append(tabulate(result.main, costs))
         if result.live:
             agreements.append((result.setting.condition.name, agreements_of(result)))
@@ -179,7 +179,8 @@ def _over_runs(wanted: Wanted, results: Sequence[Result]) -> list[dict[str, Any]
     """Gain recovered over executors and heads, for every point of the head, by regime."""
     told = []
     for regime in wanted.regimes:
-        ours = [r for r in results if r.setting.regime == regime and r.setting.period_scale == 1.0]
+        main = [r for r in results if r.setting.period_scale == wanted.period_scales[0]]
+        ours = [r for r in main if r.setting.regime == regime]
         by_executor = {r.setting.executor_seed: r.main for r in ours}
         labels = dict.fromkeys(p.point for r in ours for p in r.main if p.method == "head")
         for point in labels:

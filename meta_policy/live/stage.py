@@ -25,7 +25,7 @@ from meta_policy.loop import Loop, Watch
 from meta_policy.moves import MoveSet
 from meta_policy.presets import Preset
 from meta_policy.training.experiment import fast_task
-from meta_policy.virtual.traces import Traces
+from meta_policy.virtual.traces import traces_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +124,17 @@ async def _connected(setting: Setting, broker: BrokerProcess, client: GuidanceCl
         setting.period_ms,
         setting.regime,
         preset.max_age_steps,
-        expected_latencies(preset, setting.latency_scale),
+        expected_latencies(setting),
     )
     own = Policy.load(places.executor(preset, setting.executor_seed, "weak"))
     lanes = Lanes(lambda: fast_task(preset.task), setting.lanes)
     return Stage(setting, broker, session, guide, lanes, own, MoveSet(preset.provider_ids))
 
 
-def expected_latencies(preset: Preset, scale: float = 1.0) -> dict[str, Quantiles]:
-    """Quantiles of the recorded traces, to go by before enough is measured; none where nothing was
-    recorded."""
-    path = places.traces(preset)
-    if not path.exists():
-        return {}
-    traces = Traces.load(path)
+def expected_latencies(setting: Setting) -> dict[str, Quantiles]:
+    """Quantiles of the traces recorded or assumed for a setting, to go by before enough is measured."""
+    preset, scale = setting.preset, setting.latency_scale
+    traces = traces_for(preset, places.traces(preset, setting.period_ms))
     return {
         name: (
             traces.quantile(name, 0.5) * scale,
@@ -145,7 +142,6 @@ def expected_latencies(preset: Preset, scale: float = 1.0) -> dict[str, Quantile
             traces.quantile(name, 0.99) * scale,
         )
         for name in preset.provider_ids
-        if name in traces.latency_ms
     }
 
 

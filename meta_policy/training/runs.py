@@ -59,7 +59,7 @@ def train(run: HeadRun, folder: Path, say: Callable[[str], None] = print, stop_a
     if run.betas:
         preset = replace(preset, betas=run.betas)
     executors = places.executors(preset, run.executor_seed)
-    traces = traces_for(preset, places.traces(preset).parent)
+    traces = traces_for(preset, places.traces(preset, preset.period_ms))
     training = new_training(preset, executors, traces, run.config, run.seed, run.regime)
     if run.start_from:
         training.begin_from(load(Path(run.start_from) / "resume.safetensors")[0])

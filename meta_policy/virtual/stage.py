@@ -29,7 +29,7 @@ class VirtualStage:
         folder = places.executors(preset, setting.executor_seed)
         self.setting = setting
         self._sources = [virtual_source(preset, source, folder) for source in preset.sources]
-        self._traces = traces_for(preset, places.traces(preset).parent)
+        self._traces = traces_for(preset, places.traces(preset, setting.period_ms))
         self._own = Policy.load(places.executor(preset, setting.executor_seed, "weak"))
         self._lanes = Lanes(lambda: fast_task(preset.task), setting.lanes)
         self._moves = MoveSet(preset.provider_ids)

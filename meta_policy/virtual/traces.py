@@ -71,7 +71,10 @@ def lognormal(rng: np.random.Generator, p50: float, p99: float, samples: int) ->
     return drawn
 
 
-def traces_for(preset: Preset, folder: Path) -> Traces:
-    """The recorded traces of a task under `folder`, else the assumed ones."""
-    path = folder / f"{preset.short_name}.json"
+def traces_for(preset: Preset, path: Path) -> Traces:
+    """The recorded traces at `path`, else the assumed ones.
+
+    A record counts for the control period it was taken at: between two far ticks a machine goes cold, and the
+    same way through it takes longer.
+    """
     return Traces.load(path) if path.exists() else assumed(preset)

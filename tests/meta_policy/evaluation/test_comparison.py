@@ -76,7 +76,7 @@ class Shares:
 
     def __call__(self, arm: Arm) -> list[Episode]:
         self.plays += 1
-        share = 0.3 / (1 + arm.beta) if arm.method == "head" else 0.95 * self.told(arm)
+        share = 0.9 / (1 + arm.beta) if arm.method == "head" else 0.95 * self.told(arm)
         return [Episode(1, steps=1000, guided=round(1000 * share))]
 
     @staticmethod
