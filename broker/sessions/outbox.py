@@ -70,6 +70,12 @@ class Outbox:
         self._notify()
         _wake(self._room)
 
+    def forget(self) -> None:
+        """Nobody is going to read what waits."""
+        self._must.clear()
+        self._may.clear()
+        self.bytes_waiting = 0
+
     async def ready(self) -> bool:
         """Wait until there is something to send. False: it is closed and empty."""
         while not (self._must or self._may or self._credits or self._dropped):

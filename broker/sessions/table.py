@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from broker.asks.admission import Admission
 from broker.asks.asking import Caller
@@ -41,17 +42,22 @@ class TableRules:
 
 @dataclass(slots=True, eq=False)
 class OpenSession:
-    """A session and who holds it. ``ended_by`` is why the broker ended it, where it did; None: cleanly."""
+    """A session and who holds it.
+
+    ``ended_by`` is why the broker ended it, where it did; None: cleanly. ``over`` is set when it has ended.
+    """
 
     session: Session
     grant: Grant
     hello: Hello
     ended_by: BrokerError | None = None
+    over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def end(self, why: str, error: BrokerError | None = None) -> None:
         if not self.session.closed:
             self.ended_by = error
             self.session.end(why)
+            self.over.set()
 
 
 class SessionTable:

@@ -18,6 +18,7 @@ from protos.codec import ContractError
 from protos.guidance.v1 import guidance_pb2 as pb
 
 HELLO_TIMEOUT_S = 10.0
+LAST_WORDS_S = 2.0
 MAX_WAITING_BYTES = 8_388_608  # past so much unread output nothing more is read from a client
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -63,17 +64,21 @@ class SessionStream:
         return opened
 
     async def _run(self, context: Context, opened: OpenSession) -> None:
-        """Returns when the client has left, or when the session has ended and all of it is written."""
+        """Returns when the client has left, or when the session has ended and all of it is written.
+
+        Who was sent away and does not read what is still to be said is not waited for.
+        """
         reader = asyncio.create_task(self._read(context, opened))
         writer = asyncio.create_task(_write(context, opened.session.outbox))
+        over = asyncio.create_task(opened.over.wait())
         try:
-            await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
-            if reader.done():
-                await asyncio.wait({writer})
+            await asyncio.wait({writer, over}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({writer}, timeout=LAST_WORDS_S if opened.ended_by else None)
         finally:
-            for task in (reader, writer):
+            for task in (reader, writer, over):
                 task.cancel()
-            await asyncio.gather(reader, writer, return_exceptions=True)
+            await asyncio.gather(reader, writer, over, return_exceptions=True)
+            opened.session.outbox.forget()  # gRPC may hold this call as long as the client does not read
 
     async def _read(self, context: Context, opened: OpenSession) -> None:
         session, outbox = opened.session, opened.session.outbox
