@@ -6,9 +6,11 @@ import grpc
 import pytest
 
 from broker.testing import Scripted
+from protos.guidance.v1 import admin_pb2
 from protos.guidance.v1 import guidance_pb2 as pb
+from protos.guidance.v1.admin_pb2_grpc import AdminServiceStub
 from tests.broker.house import FREE_SOURCE, ROUTE, batch
-from tests.e2e.wire import ENVIRON, TWO_TOKENS, Stream, a_hello, eventually, reason_in, wire
+from tests.e2e.wire import ENVIRON, TWO_TOKENS, Stream, a_hello, bearer, eventually, reason_in, wire
 
 
 async def test_a_session_is_welcomed_and_its_asks_are_answered(tmp_path):
@@ -174,3 +176,44 @@ async def test_a_message_above_the_limit_is_refused_naming_it(tmp_path):
             await link.stub.GetGuidance(request, timeout=10)
         assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert "10000" in refused.value.details()
+
+
+async def test_without_its_token_an_open_session_ends_and_no_new_call_is_let_in(tmp_path):
+    text = ROUTE + TWO_TOKENS + FREE_SOURCE
+    first, second = text.index("[[auth.tokens]]"), text.rindex("[[auth.tokens]]")
+    async with wire(tmp_path, text, ENVIRON) as link:
+        stream = await link.session(token="agents-secret")
+        await stream.until(lambda message: message.HasField("welcome"))
+        link.rewrite(text[:first] + text[second:])
+        await link.broker.reloader.reload()
+        async with asyncio.timeout(5):
+            assert await stream.end() == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
+        request = pb.GetGuidanceRequest(agent="a", task="task", ask=batch(1))
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await link.stub.GetGuidance(request, metadata=bearer("agents-secret"), timeout=10)
+        assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
+        again = await link.session(token="agents-secret")
+        assert (await again.end())[0] is grpc.StatusCode.UNAUTHENTICATED
+        reload = AdminServiceStub(link.channel).Reload
+        await reload(admin_pb2.ReloadRequest(), metadata=bearer("operators-secret"))  # the other one holds
+
+
+async def test_hundreds_of_sessions_over_few_connections_leave_no_trace(tmp_path):
+    """Two rounds of 150 sessions at once; those of the second are cut off, not closed."""
+    async with wire(tmp_path) as link:
+        for number in range(2):
+            streams = await asyncio.gather(*(link.session(f"agent-{number}-{i}") for i in range(150)))
+            assert len(link.broker.sessions) <= 150
+            for ask_id, stream in enumerate(streams, start=1):
+                await stream.send(asks=[batch(ask_id)])
+            answers = await asyncio.gather(*(stream.answer() for stream in streams))
+            assert [list(answer.ask_id) for answer in answers] == [[i] for i in range(1, 151)]
+            for stream in streams:
+                if number:
+                    stream.call.cancel()
+                else:
+                    await stream.call.done_writing()
+            await eventually(lambda: not len(link.broker.sessions), within_s=30)
+        assert link.broker.admission.in_flight == link.broker.flights.under_way == 0
+        link.broker.identity.sweep(link.broker.clock.now() + 61.0)
+        assert link.broker.identity.owners == 0

@@ -46,9 +46,10 @@ ENVIRON = {"AGENTS": "agents-secret", "OPERATORS": "operators-secret"}
 
 
 class Wire:
-    def __init__(self, broker: Broker, file: Path, channel: grpc.aio.Channel) -> None:
+    def __init__(self, broker: Broker, file: Path, target: str, channel: grpc.aio.Channel) -> None:
         self.broker = broker
         self.file = file
+        self.target = target
         self.channel = channel
         self.stub = GuidanceServiceStub(channel)
 
@@ -110,8 +111,9 @@ async def wire(folder: Path, text: str = ROUTE + FREE_SOURCE, environ: Any = Non
     broker = Broker(file, config, environ or {}, logger=make_logger("error", io.StringIO()), kinds=KINDS)
     port = await broker.start()
     try:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-            yield Wire(broker, file, channel)
+        target = f"127.0.0.1:{port}"
+        async with grpc.aio.insecure_channel(target) as channel:
+            yield Wire(broker, file, target, channel)
     finally:
         await broker.stop()
 
