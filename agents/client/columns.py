@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -43,25 +44,37 @@ def build_query(
     specs: tuple[Specs, Specs],
 ) -> Query:
     """`specs` are the declared observations and context. Raises ValueError for columns that do not fit."""
-    rows = len(lanes)
-    context, history = columns.get("context"), columns.get("history")
-    runway = columns.get("runway_steps")
-    if runway is None:
-        runway = [lane.runway_steps(step) for lane, step in zip(lanes, steps, strict=True)]
-    return Query(
+    numbers, episodes, generations, runway = [], [], [], []
+    for lane, step in zip(lanes, steps, strict=True):
+        numbers.append(lane.number)
+        episodes.append(lane.require_episode())
+        generations.append(lane.generation)
+        runway.append(lane.runway_steps(step))
+    query = Query(
         options=options,
-        lanes=[lane.number for lane in lanes],
+        lanes=numbers,
         ask_ids=ask_ids,
-        episodes=[lane.require_episode() for lane in lanes],
+        episodes=episodes,
         steps=steps,
-        observations=tensors(observations, specs[0], rows),
-        lane_generations=[lane.generation for lane in lanes],
-        context=tensors(context, specs[1], rows, "context") if context else NO_TENSORS,
+        observations=tensors(observations, specs[0], len(numbers)),
+        lane_generations=generations,
+        runway_steps=runway,
+        obs_time_ns=[time.monotonic_ns()] * len(numbers),
+    )
+    return _with(columns, query, specs[1]) if columns else query
+
+
+def _with(columns: Columns, query: Query, context_specs: Specs) -> Query:
+    """The columns that a caller has added, or says better than we do."""
+    rows = query.rows
+    context, history = columns.get("context"), columns.get("history")
+    return replace(
+        query,
+        context=tensors(context, context_specs, rows, "context") if context else NO_TENSORS,
         history={name: np.array(value) for name, value in history.items()} if history else NO_TENSORS,
         sim_state=columns.get("sim_state"),
         prefix=columns.get("prefix", ()),
         expected_delay_steps=integers(columns.get("expected_delay_steps", ()), "expected_delay_steps"),
-        runway_steps=integers(runway, "runway_steps", rows),
-        obs_time_ns=[time.monotonic_ns()] * rows,
+        runway_steps=integers(columns.get("runway_steps", query.runway_steps), "runway_steps", rows),
         value_at_stake_usd=columns.get("value_at_stake_usd", ()),
     )

@@ -81,7 +81,11 @@ class Outbox:
 
     def ask(self, query: Query) -> None:
         """Raises ValueError when one row alone is larger than a message may be."""
-        for piece in self._pieces(query):
+        size = _bytes(query)
+        if query.rows <= self.max_rows and size <= self.max_bytes:
+            self._rows(query.lanes, query.rows, size).asks.append(query)
+            return
+        for piece in self._pieces(query, size):
             self._rows(piece.lanes, piece.rows, _bytes(piece)).asks.append(piece)
 
     def lease_rows(self, rows: LeaseRows) -> None:
@@ -97,7 +101,7 @@ class Outbox:
         message = self._messages.popleft()
         request = message.fixed
         for query in _merge_asks(message.asks):
-            request.asks.append(codec.query_to_proto(query))
+            codec.write_query(query, request.asks.add())
         for rows in _merge_leases(message.leases):
             request.lease_rows.append(codec.lease_rows_to_proto(rows))
         return request
@@ -123,15 +127,12 @@ class Outbox:
         message.reached.update(dict.fromkeys(lanes, Part.ROWS))
         return message
 
-    def _pieces(self, query: Query) -> Iterable[Query]:
-        size = _bytes(query)
+    def _pieces(self, query: Query, size: int) -> Iterable[Query]:
         per_row = -(-size // query.rows)
         if per_row > self.max_bytes:
             raise ValueError(
                 f"one row of this ask takes {per_row} bytes; a message may have {self.max_bytes}"
             )
-        if query.rows <= self.max_rows and size <= self.max_bytes:
-            return (query,)
         most = min(self.max_rows, max(1, self.max_bytes // per_row))
         starts = range(0, query.rows, most)
         return [query.take(range(start, min(start + most, query.rows))) for start in starts]
@@ -143,11 +144,13 @@ def _repeats(message: _Message, lane: int, part: Part) -> bool:
 
 
 def _bytes(query: Query) -> int:
-    tensors = (query.observations, query.context, query.history)
-    size = sum(value.nbytes for group in tensors for value in group.values())
-    if query.sim_state is not None:
-        size += query.sim_state.state.nbytes
-    return size + sum(one.actions.nbytes for one in query.prefix) + query.rows * ROW_OVERHEAD_BYTES
+    size = query.rows * ROW_OVERHEAD_BYTES
+    for group in (query.observations, query.context, query.history):
+        for value in group.values():
+            size += value.nbytes
+    for one in query.prefix:
+        size += one.actions.nbytes
+    return size if query.sim_state is None else size + query.sim_state.state.nbytes
 
 
 def _same_options(a: AskOptions, b: AskOptions) -> bool:

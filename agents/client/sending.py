@@ -32,10 +32,13 @@ class Sender:
         if down is not None:
             self._refuse_all(query, down)
             return False
-        going = self._within_credits(query, self._finite(query))
-        if not going:
-            return False
-        self._send(query if len(going) == query.rows else query.take(going))
+        bad = non_finite(query.observations, query.rows)
+        if bad or query.rows > self.intake.credits:
+            going = self._within_credits(query, self._finite(query, bad))
+            if not going:
+                return False
+            query = query.take(going)
+        self._send(query)
         return True
 
     def lease_rows(
@@ -70,10 +73,7 @@ class Sender:
             if options.hold_steps:
                 lane.leases.append(ask)
 
-    def _finite(self, query: Query) -> Sequence[int]:
-        bad = non_finite(query.observations, query.rows)
-        if not bad:
-            return range(query.rows)
+    def _finite(self, query: Query, bad: Mapping[int, str]) -> Sequence[int]:
         for row, what in bad.items():
             self.book.counts.local_refused += 1
             failure = _failure(query, row, grpc.StatusCode.INVALID_ARGUMENT, "NON_FINITE", what)

@@ -18,6 +18,7 @@ from protos.codec.asks import (
     options_to_proto,
     query_from_proto,
     query_to_proto,
+    write_query,
 )
 from protos.codec.errors import ContractError
 from protos.codec.guidance import (
@@ -103,4 +104,5 @@ __all__ = [
     "valid_while_to_proto",
     "welcome_from_proto",
     "welcome_to_proto",
+    "write_query",
 ]

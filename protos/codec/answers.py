@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar, cast
+from typing import cast
 
 from protos.codec.errors import ContractError, to_enum
 from protos.codec.guidance import (
@@ -26,7 +26,6 @@ from protos.types import (
     Timing,
 )
 
-T = TypeVar("T")
 NO_TIMING = Timing()
 
 
@@ -70,25 +69,35 @@ def answer_to_proto(answer: Answer) -> pb.AnswerBatch:
 
 def answer_from_proto(message: pb.AnswerBatch) -> Answer:
     """Raises :class:`ContractError` when columns and guidance do not fit the rows."""
-    rows = len(message.ask_id)
+    ask_ids = list(message.ask_id)
+    rows = len(ask_ids)
     has_guidance = message.HasField("guidance")
     kind = to_enum(AnswerKind, message.kind, "answer.kind")
     if has_guidance == (kind is AnswerKind.NONE):
         raise ContractError("answer.guidance", "is given exactly when the kind is not NONE")
+    lanes, episodes, steps = list(message.lane), list(message.episode), list(message.step)
+    generations, seqs = list(message.lane_generation), list(message.seq)
+    supersedes, obs_time_ns = list(message.supersedes), list(message.obs_time_ns)
+    prices_usd, confidence = list(message.price_usd), list(message.confidence)
+    if not len(lanes) == len(episodes) == len(steps) == rows:
+        raise _wrong_length(message, rows, _REQUIRED)
+    for column in (generations, seqs, supersedes, obs_time_ns, prices_usd, confidence):
+        if column and len(column) != rows:
+            raise _wrong_length(message, rows, _OPTIONAL)
     return Answer(
         kind=kind,
         provider_ids=tuple(message.provider_ids),
         session_generation=message.session_generation,
-        lanes=_column(message.lane, rows, "lane", required=True),
-        ask_ids=list(message.ask_id),
-        episodes=_column(message.episode, rows, "episode", required=True),
-        steps=_column(message.step, rows, "step", required=True),
-        lane_generations=_column(message.lane_generation, rows, "lane_generation"),
-        seqs=_column(message.seq, rows, "seq"),
-        supersedes=_column(message.supersedes, rows, "supersedes"),
-        obs_time_ns=_column(message.obs_time_ns, rows, "obs_time_ns"),
-        prices_usd=_column(message.price_usd, rows, "price_usd"),
-        confidence=_column(message.confidence, rows, "confidence"),
+        lanes=lanes,
+        ask_ids=ask_ids,
+        episodes=episodes,
+        steps=steps,
+        lane_generations=generations,
+        seqs=seqs,
+        supersedes=supersedes,
+        obs_time_ns=obs_time_ns,
+        prices_usd=prices_usd,
+        confidence=confidence,
         guidance=guidance_from_proto(message.guidance, rows) if has_guidance else None,
         none_reason=to_enum(NoneReason, message.none_reason, "none_reason") if message.none_reason else None,
         pending=message.pending,
@@ -108,12 +117,15 @@ def answer_from_proto(message: pb.AnswerBatch) -> Answer:
     )
 
 
-def _column(column: Sequence[T], rows: int, name: str, required: bool = False) -> Sequence[T]:
-    if not column and not required:
-        return ()
-    if len(column) != rows:
-        raise ContractError(f"answer.{name}", f"{len(column)} entries for {rows} rows", "INVALID_COLUMN")
-    return list(column)
+_REQUIRED = ("lane", "episode", "step")
+_OPTIONAL = ("lane_generation", "seq", "supersedes", "obs_time_ns", "price_usd", "confidence")
+
+
+def _wrong_length(message: pb.AnswerBatch, rows: int, names: Sequence[str]) -> ContractError:
+    """Names the first column that does not fit; an optional one may be empty."""
+    lengths = {name: len(getattr(message, name)) for name in names}
+    name = next(name for name, length in lengths.items() if length != rows and (length or names is _REQUIRED))
+    return ContractError(f"answer.{name}", f"{lengths[name]} entries for {rows} rows", "INVALID_COLUMN")
 
 
 def _timing_from_proto(message: pb.Timing) -> Timing:

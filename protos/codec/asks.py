@@ -31,6 +31,8 @@ DEFAULT_OPTIONS = AskOptions()
 MAX_GOAL_TEXT = 4096
 MAX_DECODED_OPTIONS = 1024
 _decoded_options: dict[bytes, AskOptions] = {}
+MAX_ENCODED_OPTIONS = 64
+_encoded_options: dict[int, tuple[AskOptions, bytes]] = {}
 
 
 def options_to_proto(options: AskOptions) -> pb.AskOptions:
@@ -51,6 +53,20 @@ def options_to_proto(options: AskOptions) -> pb.AskOptions:
         message.goal.text = options.goal.text
         encode_tensors(options.goal.tensors, message.goal.tensors, "options.goal.tensors")
     return message
+
+
+def encoded_options(options: AskOptions) -> bytes:
+    """Serialised. A loop asks with the same few objects again and again, so they are remembered by identity,
+    which keeping the object itself makes sure of.
+    """
+    if options.goal is not NO_GOAL:  # a goal's tensors may be written over between two asks
+        return options_to_proto(options).SerializeToString()
+    known = _encoded_options.get(id(options))
+    if known is None:
+        if len(_encoded_options) >= MAX_ENCODED_OPTIONS:
+            _encoded_options.clear()
+        known = _encoded_options[id(options)] = options, options_to_proto(options).SerializeToString()
+    return known[1]
 
 
 def options_from_proto(message: pb.AskOptions) -> AskOptions:
@@ -103,27 +119,34 @@ def _goal_from_proto(message: pb.Goal) -> Goal:
 
 
 def query_to_proto(query: Query) -> pb.AskBatch:
-    message = pb.AskBatch(
-        options=options_to_proto(query.options),
-        lane=query.lanes,
-        ask_id=query.ask_ids,
-        episode=query.episodes,
-        step=query.steps,
-        lane_generation=query.lane_generations,
-        expected_delay_steps=query.expected_delay_steps,
-        runway_steps=query.runway_steps,
-        obs_time_ns=query.obs_time_ns,
-        value_at_stake_usd=query.value_at_stake_usd,
-        prefix=[_prefix_to_proto(prefix) for prefix in query.prefix],
-    )
+    message = pb.AskBatch()
+    write_query(query, message)
+    return message
+
+
+def write_query(query: Query, message: pb.AskBatch) -> None:
+    """Into an empty message, which may be a part of another one already: that saves a copy."""
+    message.options.MergeFromString(encoded_options(query.options))
+    message.lane.extend(query.lanes)
+    message.ask_id.extend(query.ask_ids)
+    message.episode.extend(query.episodes)
+    message.step.extend(query.steps)
+    message.lane_generation.extend(query.lane_generations)
+    message.runway_steps.extend(query.runway_steps)
+    message.obs_time_ns.extend(query.obs_time_ns)
     encode_tensors(query.observations, message.observations, "observations")
-    encode_tensors(query.context, message.context, "context")
-    encode_tensors(query.history, message.history, "history")
+    if query.context:
+        encode_tensors(query.context, message.context, "context")
+    if query.history:
+        encode_tensors(query.history, message.history, "history")
+    if query.prefix or query.expected_delay_steps or query.value_at_stake_usd:
+        message.prefix.extend([_prefix_to_proto(prefix) for prefix in query.prefix])
+        message.expected_delay_steps.extend(query.expected_delay_steps)
+        message.value_at_stake_usd.extend(query.value_at_stake_usd)
     if query.sim_state is not None:
         message.sim_state.state.CopyFrom(encode_tensor(query.sim_state.state, "sim_state.state"))
         message.sim_state.spec = query.sim_state.spec
         message.sim_state.model_id = query.sim_state.model_id
-    return message
 
 
 def query_from_proto(message: pb.AskBatch, max_rows: int) -> Query:
