@@ -44,4 +44,5 @@ def traces(preset: Preset, period_ms: float) -> Path:
 
 
 def frontier() -> Path:
-    return root() / "docs" / "results" / "frontier.json"
+    """The committed comparison against a live broker."""
+    return root() / "docs" / "results" / "live" / "frontier.json"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,11 +54,18 @@ def live_points(result: Mapping[str, Any]) -> list[Point]:
 
 
 def committed_points(rows: Iterable[Row], task: str, executor_seed: int) -> list[Point]:
-    """One point a method and operating point of the committed live realtime results of this executor."""
+    """One point a method and operating point of the committed live realtime results of this executor, at the
+    control rate that most of them were played at."""
+    ours = [
+        row
+        for row in rows
+        if (row.task, row.executor_seed) == (task, executor_seed)
+        and (row.clock, row.regime, row.degradation) == ("live", "realtime", "none")
+    ]
+    periods = Counter(row.period_ms for row in ours)
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in rows:
-        ours = (row.task, row.executor_seed) == (task, executor_seed)
-        if ours and (row.clock, row.regime, row.degradation) == ("live", "realtime", "none"):
+    for row in ours:
+        if row.period_ms == max(periods, key=periods.__getitem__):
             groups[row.method, row.point].append(row)
     return [
         Point(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agents.files import write_atomically
+from agents.tasks import task_info
 from meta_policy.cost import Costs
 from meta_policy.evaluation.conditions import Arm, Condition
 from meta_policy.evaluation.episodes import Episode
@@ -155,4 +156,5 @@ def _row(played: Played, episode: Episode, costs: Costs) -> Row:
         p50_first_ms=p50,
         p95_first_ms=p95,
         missed_ticks=episode.missed_ticks,
+        period_ms=task_info(where.task).period_us / 1000 * where.period_scale,
     )

@@ -39,6 +39,7 @@ class Row:
     p50_first_ms: float | None  # from the start of the asking step to its first usable guidance
     p95_first_ms: float | None
     missed_ticks: int
+    period_ms: float  # of one control step
 
     def to_json(self) -> dict[str, Any]:
         """The row under the names of the file; what is not finite is null."""

@@ -86,6 +86,7 @@ def test_committed_points_are_means_over_the_live_episodes_of_the_same_executor(
         row(episode_return=1.0, clock="virtual"),
         row(episode_return=1.0, executor_seed=2),
         row(episode_return=1.0, regime="blocking"),
+        row(episode_return=1.0, period_ms=24.0),
     ]
     (point,) = committed_points(rows, ROW.task, 1)
     assert (point.method, point.mean_return, point.guided_share) == ("head", 1100.0, pytest.approx(0.15))

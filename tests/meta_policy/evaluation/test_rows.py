@@ -29,6 +29,7 @@ ROW = Row(
     p50_first_ms=2.0,
     p95_first_ms=None,
     missed_ticks=0,
+    period_ms=8.0,
 )
 
 
@@ -36,7 +37,7 @@ def test_the_columns_are_the_published_ones():
     assert ", ".join(COLUMNS) == (
         "task, mix, clock, regime, delay_steps, degradation, method, point, executor_seed, head_seed, "
         "episode_seed, return, guided_share, asked_share, paid_share, price_usd, wait_ms, latency_cost, "
-        "switches_per_100, p50_first_ms, p95_first_ms, missed_ticks"
+        "switches_per_100, p50_first_ms, p95_first_ms, missed_ticks, period_ms"
     )
 
 
