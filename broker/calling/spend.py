@@ -17,6 +17,7 @@ from protos.types import Price, Query
 RESERVATION_SLACK_S = 30.0  # past the call's deadline, for a broker that is slow to settle
 ABSURD_FACTOR = 100.0  # more than so many times the estimate is taken for a fault of the source
 MAX_TOKENS = 10_000_000
+MAX_USD = 1e6  # of one call
 
 
 class Spend(Layer):
@@ -118,7 +119,8 @@ def charge_of(usage: Usage | None, price: Price, rows: int) -> tuple[float, bool
     ):
         return estimate, True
     tokens = usage.input_tokens * price.usd_per_input_token
-    return estimate + tokens + usage.output_tokens * price.usd_per_output_token, False
+    used = estimate + tokens + usage.output_tokens * price.usd_per_output_token
+    return (used, False) if used < MAX_USD else (estimate, True)
 
 
 def charge_when_cut(error: BaseException, price: Price, rows: int) -> float:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from broker.config.secrets import MissingSecret, SecretReference
-from broker.config.strict import Many, Name, PositiveInt, PositiveMilliseconds, Strict, Usd
+from broker.config.strict import Many, Name, PositiveInt, PositiveMilliseconds, Strict, UsdEach
 from protos.types import Price
 
 
 class PriceSettings(Strict):
-    usd_per_ask: Usd = 0.0
-    usd_per_leased_step: Usd = 0.0
-    usd_per_input_token: Usd = 0.0
-    usd_per_output_token: Usd = 0.0
+    usd_per_ask: UsdEach = 0.0
+    usd_per_leased_step: UsdEach = 0.0
+    usd_per_input_token: UsdEach = 0.0
+    usd_per_output_token: UsdEach = 0.0
     billed_when_cancelled: bool = False
 
     def price(self) -> Price:

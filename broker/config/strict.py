@@ -67,10 +67,15 @@ Many = Annotated[tuple[T, ...], BeforeValidator(_tuple_of_list)]
 """A TOML array, read as a tuple."""
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")]
-PositiveInt = Annotated[int, Field(gt=0)]
-Milliseconds = Annotated[int, Field(ge=0)]
-PositiveMilliseconds = Annotated[int, Field(gt=0)]
-Usd = Annotated[float, Field(ge=0)]
+MOST = 2**31 - 1  # what gRPC and the contract's 32-bit fields can hold
+
+PositiveInt = Annotated[int, Field(gt=0, le=MOST)]
+Milliseconds = Annotated[int, Field(ge=0, le=MOST)]
+PositiveMilliseconds = Annotated[int, Field(gt=0, le=MOST)]
+Usd = Annotated[float, Field(ge=0, le=1e8)]
+UsdEach = Annotated[float, Field(ge=0, le=1e3)]
+"""A price of one thing: thousands of them are still an amount that the ledger can count."""
+
 Fraction = Annotated[float, Field(ge=0, le=1)]
 """A share, 0 to 1."""
 

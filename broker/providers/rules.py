@@ -113,7 +113,7 @@ def find_rule(name: str) -> Rule:
     module, function = name.split(":")
     try:
         rule = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever the operator's module does as it is imported
         raise SetupError("rule", f"{name!r} cannot be imported: {error}") from error
     if not callable(rule):
         raise SetupError("rule", f"{name!r} is not a function")

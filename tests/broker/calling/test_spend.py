@@ -31,6 +31,7 @@ TOKENS = Price(usd_per_ask=0.001, usd_per_input_token=1e-6, usd_per_output_token
         (None, TOKENS, 1, 0.001, True),
         (Usage(-1, 5), TOKENS, 1, 0.001, True),
         (Usage(10**12, 5), TOKENS, 1, 0.001, True),
+        (Usage(10**7, 5), Price(usd_per_ask=0.001, usd_per_input_token=1e3), 1, 0.001, True),
     ],
 )
 def test_stated_usage_settles_and_doubtful_usage_leaves_the_estimate(usage, price, rows, charged, doubted):

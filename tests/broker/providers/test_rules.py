@@ -120,3 +120,10 @@ def test_a_rule_that_raises_is_the_provider_s_fault():
 
 def test_another_task_gets_no_guidance():
     assert made().guide_now(a_query(), a_call(task="other")).outcome is AttemptOutcome.NO_GUIDANCE
+
+
+def test_a_module_that_fails_as_it_is_imported_is_told_as_such(tmp_path, monkeypatch):
+    (tmp_path / "half_a_rule.py").write_text("def f(:\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SetupError, match="cannot be imported: invalid syntax"):
+        find_rule("half_a_rule:f")
