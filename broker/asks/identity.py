@@ -150,12 +150,15 @@ def bodies_of(query: Query) -> list[int]:
     Left out is what may differ between an ask and its retry: the clocks, runway, delay and time stamps. Keyed
     by the interpreter's random seed, so that only this process can compare two of them.
     """
-    rows, observations = query.rows, query.observations
+    rows = query.rows
+    tensors = [query.observations[name] for name in sorted(query.observations)]
     columns: list[Iterable[Any]] = [query.lanes, query.episodes, query.steps]
-    columns += [_rows_of(observations[name], rows) for name in sorted(observations)]
     if query.context or query.history or query.sim_state or query.prefix:
-        columns += _rare_columns(query)
-    return list(map(hash, zip(repeat(options_body(query.options), rows), *columns, strict=True)))
+        tensors += _rare_tensors(query)
+        columns += [[_stamp(prefix.actions) for prefix in query.prefix]] if query.prefix else []
+    shared = hash((options_body(query.options), *((array.dtype, array.shape[1:]) for array in tensors)))
+    columns += [_rows_of(array, rows) for array in tensors]
+    return list(map(hash, zip(repeat(shared, rows), *columns, strict=True)))
 
 
 def options_body(options: AskOptions) -> int:
@@ -176,27 +179,20 @@ def options_body(options: AskOptions) -> int:
     )
 
 
-def _rare_columns(query: Query) -> list[Iterable[Any]]:
-    columns: list[Iterable[Any]] = []
-    for tensors in (query.context, query.history):
-        columns += [_rows_of(tensors[name], query.rows) for name in sorted(tensors)]
-    if query.sim_state is not None:
-        columns.append(_rows_of(query.sim_state.state, query.rows))
-    if query.prefix:
-        columns.append([_stamp(prefix.actions) for prefix in query.prefix])
-    return columns
+def _rare_tensors(query: Query) -> list[np.ndarray]:
+    named = [tensors[name] for tensors in (query.context, query.history) for name in sorted(tensors)]
+    return named if query.sim_state is None else [*named, query.sim_state.state]
 
 
-def _rows_of(array: np.ndarray, rows: int) -> list[int]:
-    """The hash of each row's bytes, with dtype and shape."""
-    kind = hash((array.dtype, array.shape[1:]))
+def _rows_of(array: np.ndarray, rows: int) -> list[bytes]:
+    """Each row's bytes."""
     if rows == 1:
-        return [hash(array.tobytes()) ^ kind]
+        return [array.tobytes()]
     size = array.nbytes // rows
     if not size:
-        return [kind] * rows
-    as_bytes = np.ascontiguousarray(array).reshape(rows, -1).view(f"V{size}").ravel().tolist()
-    return [hash(data) ^ kind for data in as_bytes]
+        return [b""] * rows
+    as_bytes: list[bytes] = np.ascontiguousarray(array).reshape(rows, -1).view(f"V{size}").ravel().tolist()
+    return as_bytes
 
 
 def _stamp(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
