@@ -62,7 +62,7 @@ class Connection:
         self._random = random.Random()
         self._next_address = 0
         self._heard_at = monotonic()
-        self._waiting = asyncio.Event()
+        self._awaited: asyncio.Future[None] | None = None
         self._flushed = asyncio.Event()
         self._changed: asyncio.Future[None] | None = None
         self._ready: asyncio.Future[None] | None = None
@@ -71,7 +71,8 @@ class Connection:
 
     def wake(self) -> None:
         """Something was put into the outbox."""
-        self._waiting.set()
+        if self._awaited is not None and not self._awaited.done():
+            self._awaited.set_result(None)
 
     def silence_s(self) -> float:
         """For how long the broker has not been heard: 0 while the stream stands, which keepalive watches
@@ -125,8 +126,8 @@ class Connection:
         self.refused = True  # whatever ends the stream now, it is not dialled again
         try:
             async with asyncio.timeout(CLOSE_S):
-                self._waiting.set()
                 self._flushed.clear()
+                self.wake()
                 await self._flushed.wait()
                 await stream.finish()
                 await asyncio.wait({task})
@@ -215,15 +216,15 @@ class Connection:
 
     async def _write(self, stream: Call) -> None:
         """All that waits when a write completes goes as one message: no wait is ever added to gather more."""
+        loop = asyncio.get_running_loop()
         while True:
-            await self._waiting.wait()
-            self._waiting.clear()
-            self._flushed.clear()
             while (message := self._outbox.take()) is not None:
                 if not await stream.write(message.SerializeToString()):
                     self._flushed.set()
                     return
             self._flushed.set()
+            self._awaited = loop.create_future()
+            await self._awaited
 
     def _take(self, message: pb.SessionResponse) -> None:
         self._heard_at = monotonic()
