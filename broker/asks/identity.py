@@ -17,7 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from broker.errors import InvalidRequest
 from protos.types import AskOptions, Query
+
+MAX_AGENT = 256  # characters of a name
 
 Bodies = Sequence[int]
 """One number a row; two rows with the same number say the same."""
@@ -142,6 +145,14 @@ class IdentityTable:
         if not owner.holders and not owner.known:
             self._owners.pop((owner.tenant, owner.agent), None)
             self._by_number.pop(owner.number, None)
+
+
+def check_agent(agent: str) -> None:
+    """Raises InvalidRequest for no name and for a long one: names are kept as long as what was asked."""
+    if not agent.strip():
+        raise InvalidRequest("agent: must not be empty", "MISSING_FIELD", "agent")
+    if len(agent) > MAX_AGENT:
+        raise InvalidRequest(f"agent: is longer than {MAX_AGENT} characters", "INVALID_VALUE", "agent")
 
 
 def bodies_of(query: Query) -> list[int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from broker.asks.admission import Admission
 from broker.asks.asking import Caller
-from broker.asks.identity import IdentityTable
+from broker.asks.identity import IdentityTable, check_agent
 from broker.asks.reports import Reports
 from broker.auth import Grant
 from broker.clock import Clock
@@ -159,6 +159,7 @@ class SessionTable:
                 f"hello.protocol_version: {hello.protocol_version}; this broker speaks {PROTOCOL_VERSION}"
             )
             raise NotServed(message, "UNKNOWN_PROTOCOL_VERSION", "hello.protocol_version")
+        check_agent(hello.agent)
         if len(hello.lanes) > self._rules.max_lanes:
             message = f"hello.lanes: {len(hello.lanes)}; at most {self._rules.max_lanes}"
             raise InvalidRequest(message, "TOO_MANY_LANES", "hello.lanes")

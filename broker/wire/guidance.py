@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import grpc
 
-from broker.asks.identity import IdentityTable
+from broker.asks.identity import IdentityTable, check_agent
 from broker.asks.reports import Reports
-from broker.errors import BrokerError, Internal, InvalidRequest
+from broker.errors import BrokerError, Internal
 from broker.service import Service
 from broker.sessions.provider_updates import ProviderTable
 from broker.wire.auth_interceptor import caller
@@ -86,8 +86,7 @@ class GuidanceServicer:
         return await answered(context, self._list(request), self._log_fault)
 
     async def _report(self, request: pb.ReportOutcomeRequest) -> pb.ReportOutcomeResponse:
-        if not request.agent.strip():
-            raise InvalidRequest("agent: must not be empty", "MISSING_FIELD", "agent")
+        check_agent(request.agent)
         owner = self._identity.hold(caller().tenant, request.agent)
         try:
             tally = self._reports.take(owner, request.outcomes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from broker.asks.admission import Admission
 from broker.asks.asking import Asking, Caller
 from broker.asks.failures import from_contract
-from broker.asks.identity import IdentityTable, bodies_of
+from broker.asks.identity import IdentityTable, bodies_of, check_agent
 from broker.clock import Clock
 from broker.errors import BrokerError, InvalidRequest
 from broker.events import AskEnded, AskReceived, Event, InvalidInput
@@ -110,8 +110,7 @@ class UnaryCalls:
         refusal = self.admission.refusal()
         if refusal is not None:
             raise refusal
-        if not request.agent.strip():
-            raise InvalidRequest("agent: must not be empty", "MISSING_FIELD", "agent")
+        check_agent(request.agent)
         folder = self.service.catalogue.route(request.task).folder
         try:
             query = codec.query_from_proto(request.ask, max_rows=1)

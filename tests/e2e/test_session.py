@@ -217,3 +217,19 @@ async def test_hundreds_of_sessions_over_few_connections_leave_no_trace(tmp_path
         assert link.broker.admission.in_flight == link.broker.flights.under_way == 0
         link.broker.identity.sweep(link.broker.clock.now() + 61.0)
         assert link.broker.identity.owners == 0
+
+
+async def test_an_agent_s_name_is_bounded(tmp_path):
+    async with wire(tmp_path) as link:
+        stream = await link.session("a" * 257)
+        assert await stream.end() == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_VALUE")
+        ask = pb.GetGuidanceRequest(agent="a" * 257, task="task", ask=batch(1))
+        for call in (
+            link.stub.GetGuidance(ask),
+            link.stub.ReportOutcome(pb.ReportOutcomeRequest(agent="a" * 257)),
+        ):
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await call
+            assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert link.broker.identity.owners == link.broker.admission.in_flight == 0
+        await (await link.session("a" * 256)).until(lambda message: message.HasField("welcome"))
