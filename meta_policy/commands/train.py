@@ -13,6 +13,8 @@ def add(commands: Any) -> None:
     train.add_argument("--executor-seed", type=int, default=1)
     train.add_argument("--seed", type=int, default=1)
     train.add_argument("--steps", type=int, help="control steps over all lanes")
+    train.add_argument("--rollout-steps", type=int, help="control steps of each lane between two updates")
+    train.add_argument("--minibatch", type=int, help="steps")
     train.add_argument("--regime", choices=("realtime", "blocking"), default="realtime")
     train.add_argument("--stop-at", type=int, help="stop early, to go on later")
     train.add_argument("--out", type=Path, required=True, help="the run's folder")
@@ -36,7 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     from meta_policy.training.config import HeadConfig
     from meta_policy.training.runs import HeadRun, train
 
-    given = {} if arguments.steps is None else {"total_steps": arguments.steps}
+    asked = {
+        "total_steps": arguments.steps,
+        "rollout_steps": arguments.rollout_steps,
+        "minibatch": arguments.minibatch,
+    }
+    given = {name: value for name, value in asked.items() if value is not None}
     task = preset_of(arguments.task).task
     told = HeadRun(
         task,
