@@ -20,6 +20,7 @@ def add(commands: Any) -> None:
     points.add_argument("--executors", default="1,2", help="executor seeds")
     points.add_argument("--shares", type=shares, default=SHARES, help="per cent of steps guided")
     points.add_argument("--episodes", type=int, default=100)
+    points.add_argument("--period-scale", type=float, default=1.0, help="control periods, in the task's own")
     points.add_argument(
         "--all-baselines",
         action="store_true",
@@ -42,7 +43,14 @@ def run(arguments: argparse.Namespace) -> int:
     main = min(arguments.shares, key=lambda share: abs(share - MAIN_SHARE))
     found = []
     for executor_seed in map(int, arguments.executors.split(",")):
-        stage = VirtualStage(Setting(preset, executor_seed, lanes=min(50, arguments.episodes)))
+        stage = VirtualStage(
+            Setting(
+                preset,
+                executor_seed,
+                lanes=min(50, arguments.episodes),
+                period_scale=arguments.period_scale,
+            )
+        )
         for head_seed, head in places.heads(preset, executor_seed).items():
             for share in arguments.shares:
                 point = operating_points.choose(
