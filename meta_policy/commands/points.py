@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-SHARES = (0.05, 0.10, 0.15, 0.18, 0.38)
+SHARES = (0.05, 0.10, 0.15, 0.19, 0.38)
 
 
 def shares(text: str) -> tuple[float, ...]:
-    """`5,10,18` in per cent."""
+    """`5,10,19` in per cent."""
     return tuple(float(part) / 100 for part in text.split(","))
 
 
