@@ -96,7 +96,7 @@ class Service:
             rows, keys = self._without_cached(asking, rows, source)
         if options.mode is AskMode.CACHE_ONLY:
             self.results.nothing(asking, rows, NoneReason.NO_GUIDANCE)
-        elif rows and not self._answer_now(asking, rows, plan):
+        elif rows and (keys or not self._answer_now(asking, rows, plan)):
             self._fly(asking, rows, keys, plan, source)
 
     def step_deadlines(self, received_at: float, options: AskOptions, task: str) -> Deadlines:

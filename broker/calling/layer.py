@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.providers.interface import Call, Guided, Provider
+from broker.providers.interface import Call, Guided, Immediate, Provider
 from protos.types import ProviderInfo, ProviderState, Query
 
 
@@ -31,3 +31,21 @@ class Layer:
 
     async def guide(self, query: Query, call: Call) -> Guided:
         return await self._inner.guide(query, call)
+
+
+class ImmediateLayer(Layer):
+    """The same around a source that answers some queries without waiting, and so does the layer."""
+
+    def __init__(self, inner: Provider, immediate: Immediate) -> None:
+        super().__init__(inner)
+        self._immediate = immediate
+
+    @property
+    def never_waits(self) -> bool:
+        return self._immediate.never_waits
+
+    def answers_now(self, query: Query) -> bool:
+        return self._immediate.answers_now(query)
+
+    def guide_now(self, query: Query, call: Call) -> Guided:
+        return self._immediate.guide_now(query, call)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 from broker.calling.interface import Called
 from broker.calling.reserve import ExtraAttempts, reserve_s
@@ -11,7 +12,7 @@ from broker.clock import Clock
 from broker.errors import BrokerError, DeadlineReached, OverBudget, Unavailable
 from broker.events import AttemptEnded, AttemptStarted, Event
 from broker.outcomes import AttemptOutcome
-from broker.providers.interface import Call, Guided, Provider, ProviderError
+from broker.providers.interface import Call, Guided, Immediate, Provider, ProviderError
 from broker.routing.interface import Plan, Records
 from protos.types import Query
 
@@ -72,13 +73,16 @@ class PlanFollower:
     def follow_now(self, plan: Plan, query: Query, call: Call) -> Called | None:
         """Only free sources are tried here: one that fails is asked again by :meth:`follow`, at no cost."""
         source = self._sources.get(plan.attempts[0].provider_id) if plan.attempts else None
-        guide_now = getattr(source, "guide_now", None)  # a Protocol's isinstance costs as much as a rule
-        if source is None or guide_now is None or not source.info.price.free:
+        # a Protocol's isinstance costs as much as a rule
+        if source is None or not hasattr(source, "guide_now") or not source.info.price.free:
+            return None
+        immediate = cast(Immediate, source)
+        if not immediate.answers_now(query):
             return None
         provider_id = source.info.provider_id
         began_at = self._begin(provider_id, query.rows)
         try:
-            guided: Guided = guide_now(query, call)
+            guided = immediate.guide_now(query, call)
         except Exception as error:
             self._end(provider_id, began_at, query.rows, _as_provider_error(error))
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from broker.calling.layer import Layer
+from broker.calling.layer import ImmediateLayer, Layer
 from broker.clock import Clock
 from broker.providers.interface import Call, Guided, Immediate, Provider
 from protos.types import Query
@@ -33,9 +33,25 @@ class Slots(Layer):
         return replace(guided, queue_us=guided.queue_us + waited_us)
 
 
+class ImmediateSlots(ImmediateLayer, Slots):
+    """The same around a source that answers some queries without waiting: only while a place is free, so that
+    nobody overtakes those who wait their turn."""
+
+    def __init__(self, inner: Provider, immediate: Immediate, clock: Clock, slots: asyncio.Semaphore) -> None:
+        Slots.__init__(self, inner, clock, slots)
+        self._immediate = immediate
+
+    def answers_now(self, query: Query) -> bool:
+        return not self._slots.locked() and self._immediate.answers_now(query)
+
+
 def slotted(inner: Provider, clock: Clock, slots: asyncio.Semaphore | None) -> Provider:
     """``inner`` behind ``slots``; one that never waits, or has no limit, is returned as it is."""
-    return inner if slots is None or isinstance(inner, Immediate) else Slots(inner, clock, slots)
+    if slots is None:
+        return inner
+    if isinstance(inner, Immediate):
+        return inner if inner.never_waits else ImmediateSlots(inner, inner, clock, slots)
+    return Slots(inner, clock, slots)
 
 
 def slots_of(provider: Provider) -> asyncio.Semaphore | None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 from broker.accounts import Accounts
-from broker.calling.layer import Layer
+from broker.calling.layer import ImmediateLayer, Layer
 from broker.clock import Clock
 from broker.events import Event, UsageDoubted
 from broker.outcomes import AttemptOutcome
@@ -66,8 +66,8 @@ class Spend(Layer):
         call.bill.usd += usd
 
 
-class ImmediateSpend(Spend):
-    """The same around a source that never waits."""
+class ImmediateSpend(ImmediateLayer, Spend):
+    """The same around a source that answers some queries without waiting."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class ImmediateSpend(Spend):
         clock: Clock,
         emit: Callable[[Event], None],
     ) -> None:
-        super().__init__(inner, accounts, clock, emit)
+        Spend.__init__(self, inner, accounts, clock, emit)
         self._immediate = immediate
 
     def guide_now(self, query: Query, call: Call) -> Guided:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from broker.calling.layer import Layer
+from broker.calling.layer import ImmediateLayer, Layer
 from broker.clock import Clock
 from broker.outcomes import AttemptOutcome
 from broker.providers.interface import Call, Guided, Immediate, Provider, ProviderError
@@ -71,6 +71,16 @@ class _Cut:
             self._task.uncancel()
 
 
+class ImmediateTimeout(ImmediateLayer, Timeout):
+    """The same around a source that answers some queries without waiting: those need no timer."""
+
+    def __init__(self, inner: Provider, immediate: Immediate, clock: Clock, alarms: Alarms) -> None:
+        Timeout.__init__(self, inner, clock, alarms)
+        self._immediate = immediate
+
+
 def timed(inner: Provider, clock: Clock, alarms: Alarms) -> Provider:
     """``inner`` under its timeout; a source that never waits needs none and is returned as it is."""
-    return inner if isinstance(inner, Immediate) else Timeout(inner, clock, alarms)
+    if isinstance(inner, Immediate):
+        return inner if inner.never_waits else ImmediateTimeout(inner, inner, clock, alarms)
+    return Timeout(inner, clock, alarms)

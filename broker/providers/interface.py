@@ -84,13 +84,20 @@ class Provider(Protocol):
 
 @runtime_checkable
 class Immediate(Protocol):
-    """A source, or a layer around one, that answers without waiting: no task and no timer is spent on it.
+    """A source, or a layer around one, that answers some queries without waiting: no task and no timer is
+    spent on those.
 
-    ``guide_now`` is ``guide`` without the await: the same result, the same :class:`ProviderError`. A layer is
-    Immediate exactly when what it wraps is.
+    ``answers_now`` says whether ``query`` is one of them at this moment; then ``guide_now`` is ``guide``
+    without the await: the same result, the same :class:`ProviderError`. A source that ``never_waits`` says so
+    of every query. A layer is Immediate exactly when what it wraps is.
     """
 
     @property
     def info(self) -> ProviderInfo: ...
+
+    @property
+    def never_waits(self) -> bool: ...
+
+    def answers_now(self, query: Query) -> bool: ...
 
     def guide_now(self, query: Query, call: Call) -> Guided: ...

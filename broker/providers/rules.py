@@ -45,6 +45,8 @@ class RulesSettings(ProviderSettings):
 class RulesProvider:
     """Answers each task's rows by that task's rule, clipped to the task's bounds."""
 
+    never_waits = True
+
     def __init__(
         self, info: ProviderInfo, rules: Mapping[str, Rule], tasks: Mapping[str, TaskFolder]
     ) -> None:
@@ -61,6 +63,9 @@ class RulesProvider:
 
     async def guide(self, query: Query, call: Call) -> Guided:
         return self.guide_now(query, call)
+
+    def answers_now(self, query: Query) -> bool:
+        return True
 
     def guide_now(self, query: Query, call: Call) -> Guided:
         """As :meth:`guide`; a rule never waits."""

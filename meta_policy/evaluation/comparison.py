@@ -19,7 +19,7 @@ from meta_policy.evaluation.conditions import Arm, Regime
 from meta_policy.evaluation.evaluation import Parts, Played, evaluate, rows_of
 from meta_policy.evaluation.operating_points import OperatingPoint
 from meta_policy.evaluation.rows import write_rows
-from meta_policy.evaluation.summary import Agreement, Table, agreement, over_runs, tabulate
+from meta_policy.evaluation.summary import Agreement, Table, agreement, over_runs, pooled, tabulate
 from meta_policy.live.stage import Setting, stage
 from meta_policy.presets import Preset
 from meta_policy.training.experiment import costs_of
@@ -146,6 +146,11 @@ def write_all(wanted: Wanted, results: Sequence[Result], out: Path) -> None:
             tables.append(tabulate(result.main, costs))
         if result.live:
             agreements.append((result.setting.condition.name, agreements_of(result)))
+    together = pooled(
+        [pair for result in results if result.setting.regime == "realtime" for pair in paired(result)]
+    )
+    if together:
+        agreements.append(("all control rates and executors together", together))
     write_rows(out / "frontier.json", rows)
     runs = _over_runs(wanted, results)
     summary = {
@@ -168,11 +173,14 @@ def write_all(wanted: Wanted, results: Sequence[Result], out: Path) -> None:
 
 def agreements_of(result: Result) -> list[Agreement]:
     """Every method live against its virtual twin, where nothing was missed."""
-    return [
-        agreement(live, virtual)
-        for live, virtual in zip(result.live, result.virtual, strict=True)
-        if not live.void
-    ]
+    return [agreement(live, virtual) for live, virtual in paired(result)]
+
+
+def paired(result: Result) -> list[tuple[Played, Played]]:
+    """(live, virtual) of every method that is not void for missed ticks; none without a broker."""
+    if not result.live:
+        return []
+    return [(a, b) for a, b in zip(result.live, result.virtual, strict=True) if not a.void]
 
 
 def _over_runs(wanted: Wanted, results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ realtime, where lateness already costs return, it is the return itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -125,6 +125,23 @@ def agreement(live: Played, virtual: Played) -> Agreement:
         _ratio(live.share("guided"), virtual.share("guided")),
         _ratio(live.per_episode("price_usd"), virtual.per_episode("price_usd")),
     )
+
+
+def pooled(pairs: Sequence[tuple[Played, Played]]) -> list[Agreement]:
+    """Every method over the episodes of all conditions that (live, virtual) `pairs` come from: single
+    conditions of chaotic bodies take many more episodes to tell a tenth of the return from chance."""
+    groups: dict[tuple[str, str], list[tuple[Played, Played]]] = {}
+    for live, virtual in pairs:
+        groups.setdefault((live.method, live.point), []).append((live, virtual))
+    return [
+        agreement(_joined([live for live, _ in group]), _joined([virtual for _, virtual in group]))
+        for group in groups.values()
+        if len(group) > 1
+    ]
+
+
+def _joined(parts: Sequence[Played]) -> Played:
+    return replace(parts[0], episodes=[episode for part in parts for episode in part.episodes])
 
 
 def over_runs(conditions: Mapping[int, Sequence[Played]], costs: Costs, method: str, point: str) -> Interval:

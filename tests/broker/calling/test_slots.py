@@ -3,7 +3,10 @@
 import asyncio
 
 from broker.calling.slots import slots_of, slotted
+from broker.outcomes import AttemptOutcome
+from broker.providers.interface import Call, Guided
 from broker.testing import ManualClock, Scripted, scripted_provider, settle
+from protos.types import Query
 from tests.broker.making import a_call, a_query
 
 
@@ -51,3 +54,40 @@ async def test_two_layers_around_one_source_share_its_slots():
 def test_a_source_without_a_limit_gets_no_layer():
     source = scripted_provider(max_concurrency=0)
     assert slotted(source, ManualClock(), slots_of(source)) is source
+
+
+class Halting:
+    """A source that answers one row without waiting and takes its time over more."""
+
+    never_waits = False
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.inner = scripted_provider(clock=clock, otherwise=Scripted(never=True), max_concurrency=1)
+        self.info, self.state = self.inner.info, self.inner.state
+
+    async def start(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def guide(self, query: Query, call: Call) -> Guided:
+        return await self.inner.guide(query, call)
+
+    def answers_now(self, query: Query) -> bool:
+        return query.rows == 1
+
+    def guide_now(self, query: Query, call: Call) -> Guided:
+        return Guided(AttemptOutcome.NO_GUIDANCE)
+
+
+async def test_nothing_is_answered_at_once_past_a_source_that_is_full():
+    clock = ManualClock()
+    source = Halting(clock)
+    layer = slotted(source, clock, slots_of(source))
+    assert layer.answers_now(a_query(rows=1))
+    assert not layer.answers_now(a_query(rows=2))
+    task = asyncio.create_task(layer.guide(a_query(rows=2), a_call()))
+    await settle()
+    assert not layer.answers_now(a_query(rows=1))
+    task.cancel()
+    await settle()
+    assert layer.answers_now(a_query(rows=1))

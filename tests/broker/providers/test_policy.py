@@ -89,7 +89,7 @@ async def test_a_few_rows_are_answered_on_the_spot_and_many_on_a_thread_with_the
 
 async def test_one_row_of_a_large_network_does_not_hold_the_loop_up(tmp_path):
     assert flops_a_row(load_policy_file(write_policy(tmp_path / "p.safetensors"))) == 2 * (11 * 8 + 8 * 3)
-    path = write_policy(tmp_path / "wide.safetensors", hidden=40_000)
+    path = write_policy(tmp_path / "wide.safetensors", hidden=300_000)
     provider = made(path)
     await provider.start()
     asked = asyncio.create_task(provider.guide(a_query(), a_call()))

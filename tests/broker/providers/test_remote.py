@@ -178,9 +178,7 @@ async def test_a_status_becomes_the_outcome_of_the_attempt(status, expected):
     assert error.value.outcome is expected
 
 
-@pytest.mark.parametrize(
-    ("trailer", "expected"), [("250", 250), ("-1", None), ("soon", None)]
-)
+@pytest.mark.parametrize(("trailer", "expected"), [("250", 250), ("-1", None), ("soon", None)])
 async def test_its_wish_to_be_left_alone_is_read_from_the_trailer(trailer, expected):
     trailers = (("grpc-retry-pushback-ms", trailer),)
     async with Talk(Remote(reply=grpc.StatusCode.RESOURCE_EXHAUSTED, trailers=trailers)) as talk:

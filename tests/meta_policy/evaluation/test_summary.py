@@ -7,7 +7,7 @@ from meta_policy.evaluation import table
 from meta_policy.evaluation.conditions import Condition
 from meta_policy.evaluation.episodes import Episode
 from meta_policy.evaluation.evaluation import Played
-from meta_policy.evaluation.summary import Table, agreement, over_runs, tabulate
+from meta_policy.evaluation.summary import Table, agreement, over_runs, pooled, tabulate
 
 FREE = Costs(rate=1000.0)
 WHERE = Condition("guidance/PerturbedHopper-v0", "rule+strong", "live", "realtime", executor_seed=1)
@@ -99,3 +99,10 @@ def test_the_table_shows_every_line_and_marks_the_void():
     assert text.count("\n| ") == 7  # the heading and six methods
     assert "**void**" in text
     assert "head less random at 18% guided: +290" in text
+
+
+def test_conditions_are_pooled_by_method_over_all_their_episodes():
+    twin = played("head", [500.0, 500.0], "18% guided", guided=18)
+    (together,) = pooled([(HEAD, twin), (HEAD, twin), (NEVER, NEVER)])
+    assert (together.method, together.guided_ratio) == ("head", 1.0)
+    assert together.returns.value == pytest.approx(0.01)
