@@ -2,9 +2,9 @@
 
 A batch whose forward pass takes no longer than taking its message apart is run where it is asked for, on the
 event loop: a thread costs two wake-ups and waits for the interpreter's lock, some 200 us, and one row of a
-64x64 network takes 20. What :data:`INLINE_FLOPS` does not cover goes to a thread of the source's own, where the rows of all
-callers that wait share one pass. The bound is a number of operations, not of rows, so that a large network
-never holds the loop up, whoever else is waiting on it.
+64x64 network takes 20. What :data:`INLINE_FLOPS` does not cover goes to a thread of the source's own, where
+the rows of all callers that wait share one pass. The bound is a number of operations, not of rows, so that a
+large network never holds the loop up, whoever else is waiting on it.
 """
 
 from __future__ import annotations
