@@ -117,7 +117,7 @@ def select(run: Path, out: Path, effort: Effort, command: Sequence[str], say: Sa
     """
     config, rows = read_config(run), score(run, effort.episodes, say)
     scored, saved, short = [Scored(row["steps"], row["mean"]) for row in rows], checkpoints(run), set[int]()
-    while True:
+    while True:  # until a strong one holds on episodes that did not choose it
         chosen = choose(scored, effort.at_least, frozenset(short))
         strong = chosen["strong"]
         confirmed = _confirm("strong", strong, saved[strong.steps], effort.confirm, say)

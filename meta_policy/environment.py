@@ -17,16 +17,16 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from meta_policy import places
+from meta_policy.guide import Regime
 from meta_policy.loop import without_waiting
 from meta_policy.moves import ALONE
-from meta_policy.presets import preset_of
+from meta_policy.presets import costs_of, preset_of
 from meta_policy.seeds import TRAINING
-from meta_policy.training.experiment import costs_of, virtual_loop
 from meta_policy.training.rollout import utility_of
 from meta_policy.training.training import features_for
 from meta_policy.view import Counts, Flags, LaneView
-from meta_policy.virtual.guide import Regime
 from meta_policy.virtual.traces import traces_for
+from meta_policy.virtual.world import virtual_loop
 
 
 class AskEnv(gymnasium.Env):  # type: ignore[type-arg]

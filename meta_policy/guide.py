@@ -6,12 +6,15 @@ The loop is the same either way, so that what holds on the virtual clock can be 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meta_policy.view import Counts, Flags, Floats, ProviderSnapshot
+
+Regime = Literal["realtime", "blocking"]
+"""Whether the environment goes on while an answer is on its way, or stands still until it is there."""
 
 
 @dataclass(frozen=True, slots=True)

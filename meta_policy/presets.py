@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from agents.tasks import task_info
+from meta_policy.cost import Costs
+from meta_policy.guide import Regime
 from meta_policy.loop import Rules
 
 
@@ -98,3 +100,8 @@ def preset_of(task: str) -> Preset:
         if task in (preset.task, preset.short_name):
             return preset
     raise ValueError(f"no preset for {task!r}; there are {', '.join(PRESETS)}")
+
+
+def costs_of(preset: Preset, regime: Regime) -> Costs:
+    """tau counts in the blocking regime only."""
+    return Costs(preset.rate, preset.kappa, preset.tau if regime == "blocking" else 0.0, preset.reliance)

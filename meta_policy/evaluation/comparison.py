@@ -15,14 +15,14 @@ from agents.files import write_atomically
 from agents.tasks import task_info
 from meta_policy import machine, places, seeds
 from meta_policy.evaluation import arms, operating_points, table
-from meta_policy.evaluation.conditions import Arm, Regime
+from meta_policy.evaluation.conditions import Arm
 from meta_policy.evaluation.evaluation import Parts, Played, evaluate, rows_of
 from meta_policy.evaluation.operating_points import OperatingPoint
 from meta_policy.evaluation.rows import write_rows
 from meta_policy.evaluation.summary import Agreement, Table, agreement, over_runs, pooled, tabulate
+from meta_policy.guide import Regime
 from meta_policy.live.stage import Setting, stage
-from meta_policy.presets import Preset
-from meta_policy.training.experiment import costs_of
+from meta_policy.presets import Preset, costs_of
 from meta_policy.virtual.stage import VirtualStage
 
 BLOCKING_MS = 7.0

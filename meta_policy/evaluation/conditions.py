@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from meta_policy.decider import Decider
+from meta_policy.guide import Regime
 
 Clock = Literal["live", "virtual"]
-Regime = Literal["realtime", "blocking"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from agents.client import GuidanceClient, Session
 from agents.tasks import task_info
-from meta_policy.evaluation.conditions import Regime
-from meta_policy.guide import Exchange, Request
+from meta_policy.guide import Exchange, Regime, Request
 from meta_policy.live.arrivals import Arrivals
 from meta_policy.live.lease_reports import LeaseReports
 from meta_policy.live.pacing import COARSE_S, Ticker

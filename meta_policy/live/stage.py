@@ -14,8 +14,9 @@ from agents.policy_file import Policy
 from agents.tasks import task_info
 from meta_policy import places
 from meta_policy.evaluation import arms
-from meta_policy.evaluation.conditions import Arm, Condition, Regime
+from meta_policy.evaluation.conditions import Arm, Condition
 from meta_policy.evaluation.episodes import Episode, play
+from meta_policy.guide import Regime
 from meta_policy.lanes import Lanes
 from meta_policy.live.broker_process import BrokerProcess, free_ports
 from meta_policy.live.guide import LiveGuide, open_lanes
@@ -24,8 +25,8 @@ from meta_policy.live.table import Quantiles
 from meta_policy.loop import Loop, Watch
 from meta_policy.moves import MoveSet
 from meta_policy.presets import Preset
-from meta_policy.training.experiment import fast_task
 from meta_policy.virtual.traces import traces_for
+from meta_policy.virtual.world import fast_task
 
 
 @dataclass(frozen=True, slots=True)

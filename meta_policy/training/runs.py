@@ -17,12 +17,12 @@ from safetensors.numpy import save
 from agents.experiment import versions
 from agents.files import write_atomically
 from meta_policy import places
-from meta_policy.presets import preset_of
+from meta_policy.guide import Regime
+from meta_policy.presets import Preset, costs_of, preset_of
 from meta_policy.training.config import HeadConfig
-from meta_policy.training.experiment import new_training
 from meta_policy.training.training import Training
-from meta_policy.virtual.guide import Regime
-from meta_policy.virtual.traces import traces_for
+from meta_policy.virtual.traces import Traces, traces_for
+from meta_policy.virtual.world import virtual_loop
 
 KEY = "guidance.head_training"
 SAVE_EVERY = 50  # updates
@@ -122,3 +122,16 @@ def _rewind(path: Path, steps: int) -> None:
     lines = path.read_text().splitlines() if path.exists() else []
     kept = [line for line in lines if json.loads(line)["steps"] <= steps]
     write_atomically(path, "".join(f"{line}\n" for line in kept).encode())
+
+
+def new_training(
+    preset: Preset,
+    executors: Path,
+    traces: Traces,
+    config: HeadConfig,
+    seed: int,
+    regime: Regime = "realtime",
+) -> Training:
+    """A fresh run of a head for one executor."""
+    loop, guide = virtual_loop(preset, executors, traces, config.lanes, regime, seed=seed)
+    return Training(loop, guide, preset, costs_of(preset, regime), config, seed)

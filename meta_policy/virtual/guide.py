@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.tasks.generator import load_generator, pack_generator
-from meta_policy.guide import Exchange, Request
+from meta_policy.guide import Exchange, Regime, Request
 from meta_policy.view import Counts, Flags, Floats, ProviderSnapshot
 from meta_policy.virtual.traces import Traces
 from protos.types import ProviderState
 
-Regime = Literal["realtime", "blocking"]
 NEVER_ARRIVES = -1
 
 

@@ -15,9 +15,9 @@ from meta_policy.lanes import Lanes
 from meta_policy.live.stage import Setting
 from meta_policy.loop import Loop, without_waiting
 from meta_policy.moves import MoveSet
-from meta_policy.training.experiment import fast_task, virtual_source
 from meta_policy.virtual.guide import VirtualGuide
 from meta_policy.virtual.traces import traces_for
+from meta_policy.virtual.world import fast_task, virtual_source
 
 
 class VirtualStage:

@@ -9,11 +9,12 @@ from gymnasium.spaces import Box
 
 from agents.networks import MlpStack, StackShape, initialise
 from agents.policy_file import FORMAT, Critics, Policy
+from meta_policy.guide import Regime
 from meta_policy.lanes import Lanes
 from meta_policy.loop import Loop, Rules
 from meta_policy.moves import MoveSet
 from meta_policy.view import NEVER, LaneView, ProviderSnapshot
-from meta_policy.virtual.guide import Regime, VirtualGuide, VirtualSource
+from meta_policy.virtual.guide import VirtualGuide, VirtualSource
 from meta_policy.virtual.traces import Traces
 from protos.types import ProviderState
 

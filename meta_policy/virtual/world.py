@@ -1,4 +1,4 @@
-"""COMPOSITION ROOT of everything on the virtual clock: executor, sources, traces, loop, training."""
+"""COMPOSITION ROOT of everything on the virtual clock: executor, sources, traces, lanes, loop."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Any
 
 from agents.policy_file import Policy
 from agents.tasks import make_task, task_info
-from meta_policy.cost import Costs
+from meta_policy.guide import Regime
 from meta_policy.lanes import Lanes
 from meta_policy.loop import Loop
 from meta_policy.moves import MoveSet
 from meta_policy.presets import Preset, Source
-from meta_policy.training.config import HeadConfig
-from meta_policy.training.training import Training
-from meta_policy.virtual.guide import Regime, VirtualGuide, VirtualSource
+from meta_policy.virtual.guide import VirtualGuide, VirtualSource
 from meta_policy.virtual.lean_hopper import LeanHopper
 from meta_policy.virtual.rules import RULES
 from meta_policy.virtual.traces import Traces
@@ -64,21 +62,3 @@ def virtual_source(preset: Preset, source: Source, executors: Path) -> VirtualSo
         return VirtualSource(source.provider_id, RULES[preset.task], source.usd_per_step)
     policy = executor(executors, source.strength)
     return VirtualSource(source.provider_id, lambda rows: policy.predict(rows)[0], source.usd_per_step)
-
-
-def costs_of(preset: Preset, regime: Regime) -> Costs:
-    """tau counts in the blocking regime only."""
-    return Costs(preset.rate, preset.kappa, preset.tau if regime == "blocking" else 0.0, preset.reliance)
-
-
-def new_training(
-    preset: Preset,
-    executors: Path,
-    traces: Traces,
-    config: HeadConfig,
-    seed: int,
-    regime: Regime = "realtime",
-) -> Training:
-    """A fresh run of a head for one executor."""
-    loop, guide = virtual_loop(preset, executors, traces, config.lanes, regime, seed=seed)
-    return Training(loop, guide, preset, costs_of(preset, regime), config, seed)
