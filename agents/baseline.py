@@ -102,6 +102,7 @@ def table(reports: Sequence[Mapping[str, Any]]) -> str:
         "",
         "Deterministic episodes of the final policy, observation statistics frozen; raw environment return.",
         "*training* is the mean of the last 100 training episodes, actions sampled: what CleanRL reports.",
+        "*wall time* is the run's own, beside whatever else the machine did meanwhile: no measure of speed.",
         "",
         "| task | seed | steps | deterministic, mean ± sd | min ... max | training | wall time |",
         "|---|---|---|---|---|---|---|",

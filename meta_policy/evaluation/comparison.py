@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -155,6 +156,7 @@ def write_all(wanted: Wanted, results: Sequence[Result], out: Path) -> None:
     runs = _over_runs(wanted, results)
     summary = {
         "task": wanted.preset.task,
+        "command": ["guidance-meta", *sys.argv[1:]],
         "episodes": wanted.episodes,
         "lanes": wanted.lanes,
         "tables": [told.to_json() for told in tables],
