@@ -76,10 +76,12 @@ class Service:
         asking.open.update(range(asking.query.rows))
         try:
             asking.deadlines = self._deadlines(asking)
-            rows = self._without_known(asking)
-            if rows:
-                refuse_unserved(asking.query.options, self.rules.max_hold_steps)
-                self._answer(asking, rows)
+            rows: Sequence[int] = range(asking.query.rows)
+            while rows:
+                new, rows = self._without_known(asking, rows)
+                if new:
+                    refuse_unserved(asking.query.options, self.rules.max_hold_steps)
+                    self._answer(asking, new)
         except BrokerError as error:
             waiting = [row for row in asking.open if row not in asking.seated]
             self.results.fail(asking, waiting, error)
@@ -113,19 +115,26 @@ class Service:
 
     # ------------------------------------------------------------ known before
 
-    def _without_known(self, asking: Asking) -> Sequence[int]:
-        """The rows that are new. The same ask as an earlier one joins it; another body is refused."""
+    def _without_known(self, asking: Asking, rows: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """The rows that are new, and those that repeat one of them and can join it once it is on its way.
+
+        The same ask as an earlier one joins it; another body is refused.
+        """
         ask_ids, owner = asking.query.ask_ids, asking.caller.owner
         if owner.all_new(ask_ids) and len(set(ask_ids)) == len(ask_ids):
-            return range(len(ask_ids))
+            return rows, ()
         self.identity.sweep(self.clock.now())
         fresh: dict[int, int] = {}
-        for row, ask_id in enumerate(ask_ids):
+        repeated = []
+        for row in rows:
+            ask_id = ask_ids[row]
             known = owner.known.get(ask_id)
             if isinstance(known, Running) and known.flight is not None and known.flight.abandoned:
                 known = None
             if known is None and ask_id not in fresh:
                 fresh[ask_id] = row
+            elif known is None and asking.bodies[fresh[ask_id]] == asking.bodies[row]:
+                repeated.append(row)
             elif isinstance(known, Running) and known.body == asking.bodies[row]:
                 self._rejoin(asking, row, known)
             elif isinstance(known, tuple) and known[1][known[0].index(ask_id)] == asking.bodies[row]:
@@ -133,7 +142,7 @@ class Service:
             else:
                 self.results.fail(asking, [row], _id_reused())
         self._set_clocks(asking)
-        return list(fresh.values())
+        return list(fresh.values()), repeated
 
     def _rejoin(self, asking: Asking, row: int, running: Running) -> None:
         if running.flight is None:

@@ -54,6 +54,27 @@ async def test_a_retry_in_a_message_with_other_rows_is_still_the_same_ask():
         assert home.charged() == pytest.approx(0.012)
 
 
+async def test_the_same_ask_twice_in_one_message_runs_once_and_is_answered_twice():
+    with house(ROUTE + PAID) as home:
+        home.source().then(Scripted(latency_s=1.0, actions=(0.75,)))
+        agent = home.open()
+        agent.ask(1, 1, lanes=[0, 0])
+        await agent.after(1.1)
+        assert [ask_id for answer in agent.answers for ask_id in answer.ask_id] == [1, 1]
+        assert [list(call.query.ask_ids) for call in home.source().calls] == [[1]]
+        assert home.charged() == pytest.approx(0.004)
+        assert agent.credits_returned == 2
+
+
+async def test_one_id_for_two_bodies_in_one_message_is_refused_for_the_second():
+    with house(ROUTE + PAID) as home:
+        agent = home.open(lanes=2)
+        agent.ask(1, 1, lanes=[0, 1])
+        await agent.after()
+        assert [failure.reason for failure in agent.failures] == ["ASK_ID_REUSED"]
+        assert [ask_id for answer in agent.answers for ask_id in answer.ask_id] == [1]
+
+
 @pytest.mark.parametrize("running", [True, False])
 async def test_the_same_id_with_another_body_is_refused(running):
     with house(ROUTE + PAID) as home:
