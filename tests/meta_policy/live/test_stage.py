@@ -90,7 +90,7 @@ async def test_agents_go_on_alone_when_the_broker_is_killed_and_come_back(
 ):
     monkeypatch.setattr(demo, "stage", lambda setting: stage(setting, tmp_path))
     arm = arms.always(PRESET)[0]
-    what = Wanted(PRESET, 1, Path("none"), (arm,), episodes=400, lanes=2)
+    what = Endless(PRESET, 1, Path("none"), (arm,), lanes=2)
     shown, display = Shown(), Quiet()
     drill = Drill(monkeypatch)
     with pytest.raises(Enough), Pace(display) as pace:
@@ -113,6 +113,14 @@ async def test_agents_go_on_alone_when_the_broker_is_killed_and_come_back(
 
 class Enough(Exception):
     pass
+
+
+class Endless(Wanted):
+    """So many short episodes that a busy machine has its broker back before the last one is over."""
+
+    @property
+    def seeds(self) -> list[int]:
+        return list(range(1, 20_000))
 
 
 class Drill:
@@ -174,13 +182,15 @@ sys.exit(main(["demo", "--out", sys.argv[1]]))
 
 def test_ctrl_c_ends_the_demo_with_130_a_partial_report_and_no_process(tmp_path: Path):
     command = [sys.executable, "-c", INTERRUPTED, str(tmp_path)]
-    shown = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    ours = os.environ | {"TMPDIR": str(tmp_path)}  # its broker's configuration is found there, and no other's
+    shown = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True, env=ours)
     assert shown.stdout is not None
     lines = []
     for line in shown.stdout:
         lines.append(line)
         if "agent 1" in line:  # agents are playing
             break
+    assert len(brokers_with(str(tmp_path))) == 1
     os.kill(shown.pid, signal.SIGINT)
     rest = shown.stdout.read()
     shown.stdout.close()
@@ -188,9 +198,8 @@ def test_ctrl_c_ends_the_demo_with_130_a_partial_report_and_no_process(tmp_path:
     assert "(partial)" in rest
     assert "Partial." in (tmp_path / "report.html").read_text()
     assert '"complete": false' in (tmp_path / "result.json").read_text()
-    metrics = re.search(r"metrics were at http://127.0.0.1:(\d+)/metrics", rest)
-    assert metrics
-    assert not brokers_with("guidance-", metrics.group(1))
+    assert re.search(r"metrics were at http://127.0.0.1:\d+/metrics", rest)
+    assert not brokers_with(str(tmp_path))
 
 
 def brokers_with(*words: str) -> list[str]:
